@@ -1,7 +1,7 @@
 import { median } from './figures.ts';
 import type { Run } from './run.ts';
 
-/** Where the seconds went: a line a milestone, with its median and what came since the one before. */
+/** Formats the milestones, one a line, with the median time and the difference from the one before. */
 export function breakdown(title: string, runs: readonly Run[]): string[] {
   const names = new Set(runs.flatMap(({ milestones }) => milestones.map(({ what }) => what)));
   const reached = [...names]

@@ -11,10 +11,10 @@ import type { Milestone, Run } from './run.ts';
 
 const SCRIPT_MS = 8 * 60_000;
 
-/** What enforces policies; the pod network of these clusters is flannel alone. */
+/** Artifacts that these clusters do not need: their pod network is flannel without policies. */
 const OF_OTHER_NETWORKS = ['kube-router'];
 
-/** What the hosts need, as the script reads it: the same files and sums as the operator's. */
+/** Returns the list of files for the script: the same files and sums as the operator's. */
 async function fileList(): Promise<string> {
   const sums = await readFile(join(artifactsDir, SUMS_FILE), 'utf8');
   return catalogue(releases[0], sums)
@@ -23,7 +23,7 @@ async function fileList(): Promise<string> {
     .join('');
 }
 
-/** The last moment at which each thing was reached; of two workers, the later one's. */
+/** Returns the last time of each milestone; for two workers, the later one's. */
 function milestonesIn(output: string, startMs: number): Milestone[] {
   const last = new Map<string, number>();
   for (const [, at, what = ''] of output.matchAll(/^mark (\S+) (.+)$/gm)) {
@@ -33,7 +33,10 @@ function milestonesIn(output: string, startMs: number): Milestone[] {
   return [...last].map(([what, at]) => ({ what, at })).sort((a, b) => a.at - b.at);
 }
 
-/** One cluster by `by-hand.sh`, from files at `artifactsUrl`: the first hosts its control planes, the last its members of etcd. */
+/**
+ * Creates one cluster with `by-hand.sh`, from files at `artifactsUrl`. The first hosts are control planes, the last ones
+ * etcd members.
+ */
 export async function byHand(
   artifactsUrl: string,
   hosts: readonly LabHost[],

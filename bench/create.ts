@@ -14,7 +14,7 @@ import { ours, removeOurs } from './ours.ts';
 import type { Run } from './run.ts';
 
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
-/** After hosts came or a cluster went, the machine is left alone for so long. */
+/** Pause after hosts were created or a cluster was removed. */
 const CLEAN_UP_MS = 5_000;
 const STARTS = 5;
 
@@ -47,14 +47,14 @@ async function measure(meta: Meta, runs: number, dist: string): Promise<Measured
       `-- ours ${measured.ours.at(-1)?.seconds.toFixed(1)} s, by hand ${measured.byHand.at(-1)?.seconds.toFixed(1)} s`,
     );
   }
-  // No cluster runs any more: what starts here has the machine for itself.
+  // No cluster runs now, so the operator's start has the machine for itself.
   await freshHosts(say);
   await sleep(CLEAN_UP_MS);
   await announced(say, 'the operator listens', async () => {
     for (let start = 0; start < STARTS; start += 1)
       measured.listening.push(await secondsToListen(meta, dist));
   }).catch((error: unknown) => {
-    // What was measured before is told all the same; a figure without a value is short.
+    // Earlier results are still reported; a figure without a value misses its bound.
     say(`the operator did not start: ${messageOf(error)}`);
     measured.listening.push(Number.NaN);
   });
@@ -95,7 +95,7 @@ async function report({ ours: made, byHand: typed, resident, listening }: Measur
 
 async function main(): Promise<void> {
   const runs = wantedRuns();
-  // First: what cannot be bundled is not measured for half an hour.
+  // The bundle comes first: if it fails, no half hour of measurement is lost.
   await using operator = await bundledOperator();
   try {
     const meta = await metaUp(HOSTS, say);

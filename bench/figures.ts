@@ -1,23 +1,23 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** One figure as it is printed, and as the baseline keeps it. Less is better, unless it says otherwise. */
+/** A figure, as printed and as stored in the baseline. Less is better by default. */
 export interface Figure {
   readonly name: string;
   readonly ours: number;
-  /** What ours is held against; absent: ours alone is bounded. */
+  /** Value of the peer; without it only `ours` has a bound. */
   readonly peer?: number;
-  /** The most that `ours`, or its ratio to `peer`, may be. */
+  /** Maximum of `ours`, or of its ratio to `peer`. */
   readonly bound: number;
-  /** More is better: `bound` is the least. */
+  /** More is better: `bound` is the minimum. */
   readonly isMoreBetter?: boolean;
-  /** Both sides of each run, in turn, where there were several. */
+  /** Values of both sides for each run, in turn, if there were several. */
   readonly runs?: readonly { readonly ours: number; readonly peer: number }[];
 }
 
-/** A figure is called worse from here on: below, runs differ by chance. */
+/** Ratio from which a figure counts as worse; smaller differences between runs are chance. */
 const WORSE = 1.1;
 
-/** The middle one; of an even number the mean of the two in the middle. */
+/** Returns the median; for an even number, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
@@ -25,21 +25,21 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** `median (least–most)`, for people. */
+/** Formats `median (least–most)`, for people. */
 export const spread = (values: readonly number[], digits = 1): string =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 
 const ratioOf = ({ ours, peer }: Figure): number | undefined =>
   peer === undefined ? undefined : ours / peer;
 
-/** Whether it misses its bound; one that could not be measured does. */
+/** Whether the figure misses its bound; a figure without a value does. */
 export function isShort(figure: Figure): boolean {
   const { ours, bound, isMoreBetter = false } = figure;
   const value = ratioOf(figure) ?? ours;
   return isMoreBetter ? !(value >= bound) : !(value <= bound);
 }
 
-/** Name, ours, peer, ratio, bound, verdict. */
+/** Formats name, ours, peer, ratio, bound and verdict. */
 export function row(figure: Figure): string {
   const { name, ours, peer, bound } = figure;
   const ratio = ratioOf(figure);
@@ -54,7 +54,7 @@ export function row(figure: Figure): string {
   ].join('\t');
 }
 
-/** The rows of an earlier run by name: ours and the ratio, `undefined` where there was none. */
+/** Parses the rows of an earlier run by name: ours and the ratio, or `undefined` without one. */
 function parsed(text: string): Map<string, { ours: number; ratio: number | undefined }> {
   const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -66,8 +66,8 @@ function parsed(text: string): Map<string, { ours: number; ratio: number | undef
 }
 
 /**
- * A line for each figure, or ratio, that is more than a tenth worse than the baseline, and is so in every run: what is
- * within the spread of its runs is not. None: nothing is.
+ * Returns a line for each figure, or ratio, that is more than a tenth worse than the baseline in every run. Differences
+ * within the spread of its runs do not count.
  */
 export function worsened(figures: readonly Figure[], baseline: string): string[] {
   const before = parsed(baseline);
@@ -90,14 +90,14 @@ export function worsened(figures: readonly Figure[], baseline: string): string[]
   });
 }
 
-/** The committed rows; undefined before the first. */
+/** Reads the committed rows; undefined if there are none yet. */
 export const readBaseline = (path: string): Promise<string | undefined> =>
   readFile(path, 'utf8').catch(() => undefined);
 
 export const writeBaseline = (path: string, about: string, figures: readonly Figure[]): Promise<void> =>
   writeFile(path, `# ${about}\n${figures.map((figure) => `${row(figure)}\n`).join('')}`);
 
-/** Rows of the same names are replaced where they stand, others are added; the first line stays, and other rows do. */
+/** Replaces rows of the same names in place and adds others. The first line and all other rows stay. */
 export async function amendBaseline(path: string, figures: readonly Figure[]): Promise<void> {
   const lines = ((await readBaseline(path)) ?? '').split('\n').filter((line) => line !== '');
   for (const figure of figures) {

@@ -6,12 +6,12 @@ import { labUp } from '#lab/hosts/up.ts';
 /** The meta cluster's host, a control plane and two workers. */
 export const HOSTS = 4;
 const REMOVE_MS = 120_000;
-/** No bench has more. */
+/** Maximum number of hosts of a bench. */
 const MOST = 20;
 
 /**
- * Makes the hosts behind the meta cluster's anew, from the same image, so that nothing of an earlier run is there; more
- * than so many there are not.
+ * Recreates the hosts behind the meta cluster from the same image, so that they have no leftovers of an earlier run. Removes
+ * hosts above `count`.
  */
 export async function freshHosts(say: Say, count = HOSTS): Promise<LabHost[]> {
   const old = labHosts(Math.max(count, MOST))

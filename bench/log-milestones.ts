@@ -14,7 +14,7 @@ const eventSchema = z.object({
 });
 type Event = z.infer<typeof eventSchema>;
 
-/** The events of a Job, as they are stored: to the millisecond, which the log for people is not. */
+/** Returns the stored events of a Job, with milliseconds, which the readable log does not have. */
 async function eventsOf(client: Client, job: string): Promise<Event[]> {
   const { text } = await logSourceIn(client, NAMESPACE).tail(job, Number.POSITIVE_INFINITY);
   return text
@@ -23,7 +23,7 @@ async function eventsOf(client: Client, job: string): Promise<Event[]> {
     .map((line) => eventSchema.parse(JSON.parse(line)));
 }
 
-/** A moment of a run: the first or last event that is like this. */
+/** A moment of a run: the first or last event that matches. */
 const MOMENTS: readonly {
   what: string;
   which: 'first' | 'last';
@@ -56,13 +56,13 @@ const MOMENTS: readonly {
   { what: 'playbook over', which: 'last', like: ({ event }) => event === 'stats' },
 ];
 
-/** The end of a task, on the control plane or on a worker. */
+/** Matches the end of a task, on the control plane or on a worker. */
 function ended(task: string, onMaster: boolean): (event: Event, master: string) => boolean {
   return ({ event, task: name = '', host }, master) =>
     (event === 'ok' || event === 'changed') && name.includes(task) && (host === master) === onMaster;
 }
 
-/** Seconds that a task of a run took, on the host where it took longest; NaN if the run had none of that name. */
+/** Returns the seconds of a task on its slowest host; NaN if the run had no task with that name. */
 export async function secondsOf(client: Client, job: string, task: string): Promise<number> {
   const begun = new Map<string, number>();
   let longest = Number.NaN;
@@ -76,7 +76,7 @@ export async function secondsOf(client: Client, job: string, task: string): Prom
   return longest / 1000;
 }
 
-/** How far a creation was when, by its own log. Moments that its log does not tell are left out. */
+/** Returns the times of a creation's milestones from its log. Milestones that the log does not have are left out. */
 export async function logMilestones(
   client: Client,
   job: string,

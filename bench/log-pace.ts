@@ -1,10 +1,10 @@
 import type { Uplink } from '#ansibleinit/uplink.ts';
 import { sleep } from '#base/clock.ts';
 
-/** The pace of a creation: some seven lines a second. */
+/** Log rate of a creation: some seven lines a second. */
 export const LINES_PER_SECOND = 7;
 
-/** Logs for some seconds as a run does, in so many steps; answers the bytes of the log. */
+/** Writes log lines for some seconds as a run does, in this number of steps. Returns the bytes of the log. */
 export async function logFor(
   uplink: Uplink,
   { seconds, steps }: { seconds: number; steps: number },

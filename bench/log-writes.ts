@@ -10,13 +10,14 @@ import { type Figure, isShort, row } from './figures.ts';
 import { LINES_PER_SECOND, logFor } from './log-pace.ts';
 
 /**
- * `node bench/log-writes.ts`: bytes that etcd receives while an operation logs for a minute, against the size of its log. The
- * log has the pace of a creation: twelve steps, some seven lines a second. Bytes of the machine at rest are subtracted.
+ * `node bench/log-writes.ts`: measures the bytes that etcd receives while an operation logs for a minute, against the size
+ * of its log. The log has the rate of a creation: twelve steps, some seven lines a second. Bytes of the idle machine are
+ * subtracted.
  */
 const SECONDS = Number(process.env['SECONDS'] ?? 60);
 const STEPS = 12;
 const REST_SECONDS = 10;
-/** etcd may receive so many times the log. */
+/** Maximum of etcd's bytes, as a multiple of the log. */
 const BOUND = 3;
 
 const world = await restWorld();
@@ -26,7 +27,7 @@ const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
 
 const received = () => receivedBy(world.etcdUrl);
 
-/** Logs as a run does; answers the bytes of its log, and what etcd received. */
+/** Logs as a run does. Returns the bytes of its log and the bytes that etcd received. */
 async function logged(job: string, follow: boolean): Promise<{ log: number; etcd: number }> {
   const attempt = await world.attempt(job, 'demo');
   await writeFile(join(dir, 'token'), await attempt.token());
@@ -41,7 +42,7 @@ async function logged(job: string, follow: boolean): Promise<{ log: number; etcd
   await uplink.close(10_000);
   const body = { name: 'demo', namespace: world.namespace, success: true, message: 'done' };
   await world.call(await attempt.token(), 'POST', '/region/default/cluster/demo/create/callback', body);
-  // The packing of the log, which nobody awaits.
+  // The server packs the log in the background.
   await sleep(2_000);
   const seconds = (performance.now() - began) / 1000;
   return { log, etcd: (await received()) - before - seconds * atRest };

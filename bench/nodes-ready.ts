@@ -11,7 +11,9 @@ const CHECK_MS = 200;
 const QUESTION =
   'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}';
 
-/** The end of a creation, asked alike of both sides: kubectl here sees so many nodes, every one of them Ready. */
+/**
+ * Waits for the end of a creation, in the same way for both sides: kubectl lists this number of nodes, all of them Ready.
+ */
 export async function nodesReady(kubeconfigPath: string, count: number): Promise<void> {
   const until = performance.now() + WAIT_MS;
   for (;;) {

@@ -19,15 +19,15 @@ import { type Figure, isShort, row } from './figures.ts';
 import { logFor } from './log-pace.ts';
 
 /**
- * `node bench/operation-writes.ts`: bytes that etcd receives for whole operations, against the size of their logs: what the
- * controller, its Job, the Job's log and report, Events and records take together. Jobs are played: they log at the pace of
- * a creation, and report. Bytes of the machine at rest are subtracted.
+ * `node bench/operation-writes.ts`: measures the bytes that etcd receives for whole operations, against the size of their
+ * logs. They include the controller, its Job, the Job's log and report, Events and records. Jobs are simulated: they log at
+ * the rate of a creation, and report. Bytes of the idle machine are subtracted.
  */
 const SECONDS = Number(process.env['SECONDS'] ?? 60);
 const REST_SECONDS = 10;
-/** The longest that an operation may take beyond its Job. */
+/** Maximum time of an operation beyond its Job. */
 const LATEST_MS = 60_000;
-/** etcd may receive so many times the log. */
+/** Maximum of etcd's bytes, as a multiple of the log. */
 const BOUND = 3;
 
 const dir = await mkdtemp(join(tmpdir(), 'operation-writes-'));
@@ -51,13 +51,13 @@ const run = async (job: string): Promise<void> => {
   );
   logged = await logFor(uplink, { seconds: SECONDS, steps: 12 });
   await uplink.close(10_000);
-  // As the server does when a Job has reported.
+  // The server does this when a Job has reported.
   await packLog(client, namespace, job);
 };
 const operator = await startOperator(
   apiServer.kubeconfigPath,
   async (job) => {
-    // The auxiliary Job `precheck` logs nothing to speak of.
+    // The auxiliary Job `precheck` logs almost nothing.
     if (/^(create|scale-up|scale-down|delete)-/.test(job)) await run(job);
     return { kind: 'report', success: true, kubeconfig: KUBECONFIG };
   },
@@ -92,7 +92,7 @@ const first = await received();
 await sleep(REST_SECONDS * 1000);
 const atRest = ((await received()) - first) / REST_SECONDS;
 
-/** Waits until the cluster is as it should be. */
+/** Waits until the cluster satisfies `holds`. */
 async function until(holds: (cluster: KubernetesCluster | undefined) => boolean): Promise<void> {
   const began = performance.now();
   while (!holds(present())) {
@@ -102,7 +102,7 @@ async function until(holds: (cluster: KubernetesCluster | undefined) => boolean)
   }
 }
 
-/** One operation, from its request until a moment after its end, in which its Job is removed. */
+/** Measures one operation, from its request until a moment after its end, when its Job is removed. */
 async function measured(
   name: string,
   ask: () => Promise<unknown>,

@@ -14,7 +14,7 @@ const BUNDLE_TIMEOUT_MS = 120_000;
 const LISTEN_MS = 20_000;
 const CHECK_MS = 5;
 
-/** Bundles the operator as its image has it, into a folder that goes with the answer. */
+/** Bundles the operator as its image has it, into a folder that is removed with the returned object. */
 export async function bundledOperator(): Promise<{ dist: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'matryoshka-bench-'));
   const dist = join(folder, 'dist');
@@ -39,8 +39,8 @@ const answers = async (url: string): Promise<boolean> =>
   );
 
 /**
- * Seconds from the start of the process of a controller that `dist` holds to its /healthz answering. Its namespace does not exist, so that
- * it never holds the lease of the one in the meta cluster.
+ * Measures the seconds from the start of a controller's process, from `dist`, until its /healthz answers. Its namespace does
+ * not exist, so it never takes the lease of the meta cluster's controller.
  */
 export async function secondsToListen({ kubeconfigPath, artifactsUrl }: Meta, dist: string): Promise<number> {
   const siteDir = await mkdtemp(join(tmpdir(), 'matryoshka-bench-'));
@@ -81,7 +81,7 @@ export async function secondsToListen({ kubeconfigPath, artifactsUrl }: Meta, di
   }
 }
 
-/** Resident memory of the controller in the meta cluster, in MiB. */
+/** Returns the resident memory of the controller in the meta cluster, in MiB. */
 export async function residentMiB({ host }: Meta): Promise<number> {
   const ask =
     "sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\) kB$/\\1/p' /proc/$(pgrep -of 'matryoshka.js controller')/status";

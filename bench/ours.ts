@@ -17,7 +17,10 @@ const OPERATION_MS = 8 * 60_000;
 const ended = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.status?.phase === 'Running' || cluster?.status?.phase === 'Failed';
 
-/** One cluster by a POST to the operator, its first hosts the control planes, its last the members of etcd, which stays until `removeOurs`. */
+/**
+ * Creates one cluster by a POST to the operator. The first hosts are control planes, the last ones etcd members. The cluster
+ * stays until `removeOurs`.
+ */
 export async function ours(
   meta: Meta,
   hosts: readonly LabHost[],

@@ -10,8 +10,8 @@ import { limitsOf } from '#precheck/limits.ts';
 import { type PrecheckHost, precheck } from '#precheck/run.ts';
 
 /**
- * Precheck of a cluster of 1,000 hosts: SSH servers on addresses of the loopback, in processes of their own, some of
- * which take a connection and never speak. Fails when a host that answers is not reached, or a figure is not held.
+ * Prechecks a cluster of 1,000 hosts: SSH servers on loopback addresses, in separate processes. Some of them accept a
+ * connection and never respond. Fails if an answering host is not reached, or a figure misses its bound.
  *
  *     node bench/precheck.ts [--hosts 1000] [--silent 10]
  */
@@ -25,7 +25,7 @@ const CONNECT_MS = 15_000;
 const address = (index: number): string => `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
 const hostsMessage = z.object({ first: z.number(), step: z.number(), count: z.number(), silent: z.number() });
 
-/** What a good host says to all checks. */
+/** Returns the output of a good host for all checks. */
 const answerOf = (index: number): string =>
   checks
     .flatMap(({ good }) => good.split('\n'))
@@ -48,7 +48,7 @@ async function serve({ first, step, count, silent }: z.infer<typeof hostsMessage
             client.on('error', () => {});
             client.on('session', (accept) => {
               accept().on('exec', (acceptExec, _reject, { command }) => {
-                // The marks that an answer stands between (src/ssh/framed.ts).
+                // The markers around the output (src/ssh/framed.ts).
                 const marker = /matryoshka-[0-9a-f]{24}/.exec(command)?.[0];
                 const channel = acceptExec();
                 channel.resume();

@@ -1,7 +1,7 @@
-/** One measured creation: how long, and how far it was when. */
+/** A measured creation: its duration and its milestones. */
 export interface Run {
   readonly seconds: number;
-  /** What was reached, in order, and how many seconds after the start. */
+  /** Milestones in order, each with the seconds since the start. */
   readonly milestones: readonly Milestone[];
 }
 

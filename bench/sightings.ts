@@ -6,7 +6,10 @@ import type { Client } from '#runtime/client/client.ts';
 
 const NAMESPACE = 'matryoshka-system';
 
-/** When something in the operator's namespace was first seen to be so, in ms since 1970: its own times are whole seconds. */
+/**
+ * Times at which a state was first seen in the operator's namespace, in ms since 1970. The objects' own times have whole
+ * seconds.
+ */
 export interface Sightings {
   at(what: Sight): number | undefined;
   stop(): Promise<void>;
@@ -15,7 +18,7 @@ type Sight = 'pod' | 'pod-ended' | 'report' | 'job-ended';
 
 const isAttempt = (name: string): boolean => name.startsWith('create-');
 
-/** Watches what comes of the next creation. */
+/** Watches the objects of the next creation. */
 export async function watchSightings(client: Client): Promise<Sightings> {
   const times = new Map<Sight, number>();
   const stop = new AbortController();
@@ -27,7 +30,7 @@ export async function watchSightings(client: Client): Promise<Sightings> {
     const informer = createInformer<T>({ client, resource, selection: { namespace: NAMESPACE }, log });
     const seen = (object: T) => check(object, object.metadata.name ?? '');
     informer.addHandler({
-      // What lay there before is another creation's.
+      // Existing objects belong to an earlier creation.
       add: (object, { initial }) => {
         if (!initial) seen(object);
       },

@@ -9,8 +9,8 @@ import { haproxyProgram } from '#lab/haproxy/program.ts';
 import { ensurePackages } from '#lab/hosts/packages.ts';
 
 /**
- * `make test`: format, lint, types, unused code, unit tests, tests against a real API server, and one whole life of a
- * cluster on lab hosts. Goes on after a failure, so that one run tells everything; the last line counts.
+ * `make test`: format, lint, types, unused code, unit tests, tests against a real API server, and one life of a cluster on
+ * lab hosts. It continues after a failure, so one run reports everything. The last line has the counts.
  */
 interface Part {
   name: string;
@@ -66,7 +66,7 @@ const reasonOf = (messages: readonly string[]): string =>
     .filter((line) => !line.includes('/node_modules/') && !line.endsWith('at new Promise (<anonymous>)'))
     .join('\n')
     .slice(0, FAILURE_LETTERS);
-/** What failed and why, for whoever reads the end of a long log alone. */
+/** Lists what failed and why, so that the end of a long log is enough to read. */
 const failuresOf = ({ testResults }: Report): string[] =>
   testResults.flatMap(({ name, message, assertionResults }) => {
     const file = relative(process.cwd(), name);
@@ -79,14 +79,14 @@ const failuresOf = ({ testResults }: Report): string[] =>
     ];
   });
 
-// Bridges are made in network namespaces of this machine, a real sshd and the action plugin are run. Where these cannot be had,
-// their tests are left out and say why.
+// Some tests create bridges in network namespaces of this machine, and run a real sshd and the action plugin. If a program
+// for these cannot be installed, their tests are skipped and report the reason.
 await ensurePackages(
   { nft: 'nftables', ip: 'iproute2', sshd: 'openssh-server', python3: 'python3' },
   sayOnStderr,
 ).catch((error: unknown) => sayOnStderr(messageOf(error)));
 
-// Tests of Ingress ask for it; here its build has all the time that it needs.
+// Ingress tests need the program; a build here is not limited by a test's timeout.
 await haproxyProgram(sayOnStderr).catch((error: unknown) => sayOnStderr(messageOf(error)));
 
 const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
@@ -116,7 +116,7 @@ for (const { name, command, project, env = {} } of parts) {
       : undefined;
   if (report) failures.push(...failuresOf(report));
   passed += report?.numPassedTests ?? (ok ? 1 : 0);
-  // A run that failed outside of any test (a set-up, an unhandled rejection) has failed all the same.
+  // A failure outside of all tests (setup, unhandled rejection) counts as one failure.
   failed += Math.max(report?.numFailedTests ?? 0, ok ? 0 : 1);
   rows.push(
     `${ok ? 'ok    ' : 'FAILED'}  ${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${name}`,

@@ -3,14 +3,14 @@ import { execa } from 'execa';
 import { sayOnStderr } from '#lab/artifacts/progress.ts';
 import { ensurePackages } from '#lab/hosts/packages.ts';
 
-/** `make lint`: shellcheck over every shell script; what it need not find is in .shellcheckrc. */
+/** `make lint`: runs shellcheck over every shell script; .shellcheckrc lists the disabled checks. */
 const SHEBANG = /^#!.*\b(ba|da)?sh\b/;
 
 const { stdout } = await execa('git', ['ls-files', '--cached', '--others', '--exclude-standard']);
 const files = stdout.split('\n').filter((path) => !path.startsWith('node_modules/'));
 const scripts = files.flatMap((path) => {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  // A link leads to a file that is in the list itself.
+  // A link points at a file that the list contains too.
   if (!found?.isFile() || found.size > 1024 * 1024) return [];
   const [first = ''] = readFileSync(path, 'latin1').split('\n', 1);
   if (!path.endsWith('.sh') && !SHEBANG.test(first)) return [];

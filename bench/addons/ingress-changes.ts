@@ -12,10 +12,10 @@ const INGRESS_COUNT = 1_000;
 const CHANGES = 1_000;
 const TIMED = 30;
 const AT_ONCE = 8;
-/** Of these, half over connections that are kept and half over new ones. */
+/** Connections during the measurement: half of them persistent, half new. */
 const ASKING = 8;
 const WAIT_MS = 60_000;
-/** So many answers one after the other come from all processes that serve: each has the change. */
+/** So many equal responses in a row come from all processes, so each process has the change. */
 const IN_A_ROW = 8;
 
 async function answering(name: string, address: string): Promise<{ server: Server; port: number }> {
@@ -25,7 +25,9 @@ async function answering(name: string, address: string): Promise<{ server: Serve
   return { server, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
 
-/** 1,000 Ingresses on a real API server: how soon a change is served, and what 1,000 changes cost requests under way. */
+/**
+ * Measures 1,000 Ingresses on a real API server: the delay of a change, and the cost of 1,000 changes for running requests.
+ */
 export async function measureIngressChanges(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
   await using stack = new AsyncDisposableStack();
   const ports = new Map<string, number>();
@@ -57,7 +59,7 @@ export async function measureIngressChanges(say: Say): Promise<{ figures: Figure
     for await (const bytes of answer) text += `${bytes}`;
     return answer.statusCode === 200 ? text : `${answer.statusCode}`;
   };
-  /** Resolves with the time from which on each new connection was answered so, whatever process took it. */
+  /** Resolves to the time since which each new connection got this response, from any process. */
   const until = async (at: number, text: string): Promise<number> => {
     let since = 0;
     let inARow = 0;
@@ -97,7 +99,7 @@ export async function measureIngressChanges(say: Say): Promise<{ figures: Figure
   const began = performance.now();
   await pMap(
     Array.from({ length: CHANGES }, (_, at) => at),
-    // Each leads elsewhere than before.
+    // Each Ingress points at another Service than before.
     (at) => lead(at % INGRESS_COUNT, at < TIMED ? 'one' : 'two'),
     { concurrency: AT_ONCE },
   );

@@ -16,16 +16,18 @@ import { memoryOf, pinned } from './processes.ts';
 
 const SECONDS = 5;
 const CONNECTIONS = 64;
-/** A process that may open 20,000 files holds 9,500. */
+/** A process with a limit of 20,000 open files holds 9,500. */
 const IDLE = 9_000;
 const HOST = hostOf(0);
-/** Proxies, endpoint and clients share them. */
+/** Cores that proxies, endpoint and clients share. */
 const CORES = '0,1';
 const WAIT_MS = 30_000;
-/** How long connections that are closed may take to be seen so. */
+/** Time in which closed connections must be noticed. */
 const CLEAN_UP_MS = 2_000;
 
-/** The program as it is installed, HAProxy with two threads, against Debian's nginx with two processes; on two cores with all others. */
+/**
+ * Measures the installed program, HAProxy with two threads, against Debian's nginx with two processes, on two shared cores.
+ */
 export async function measureInstalledIngress(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-ingress-'));
   await using stack = new AsyncDisposableStack();
@@ -60,7 +62,7 @@ export async function measureInstalledIngress(say: Say): Promise<{ figures: Figu
   say('two threads against one');
   const each = await compare('1 KiB, two threads against one', 1, '/1k', two, one);
   say(`${IDLE} idle connections`);
-  // Of one that has not served anything before.
+  // A new proxy, which has served nothing yet.
   const fresh = await world.proxy(2);
   await served(fresh);
   const idle = await withIdle(fresh);
@@ -96,7 +98,7 @@ async function served(side: Side): Promise<void> {
   throw new Error(`${HOST} is not served at port ${side.port}`);
 }
 
-/** Each that was let in has made one request before. */
+/** Opens idle connections; each has made one request. */
 async function withIdle({ port, process: { child } }: Side) {
   const before = await memoryOf(child.pid);
   const open = new Set<Socket>();

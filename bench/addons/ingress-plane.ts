@@ -9,7 +9,7 @@ import { createAuthority, createServerCertificate } from '#certificates/certific
 import { freePorts } from '#lab/apiserver/ports.ts';
 import { haproxyProgram } from '#lab/haproxy/program.ts';
 
-/** HAProxy of one thread with made-up routes: `node ingress-plane.ts PORT HOSTS ENDPOINT`. Host 0 is asked for. */
+/** HAProxy with one thread and generated routes: `node ingress-plane.ts PORT HOSTS ENDPOINT`. Requests go to host 0. */
 const [port = '0', hosts = '1', endpoint = ''] = process.argv.slice(2);
 const folder = await mkdtemp(join(tmpdir(), 'bench-haproxy-'));
 const [httpsPort = 0] = await freePorts(1);

@@ -24,7 +24,7 @@ import { pinned } from './processes.ts';
 const AT_ONCE = 8;
 export const namespace = 'default';
 
-/** The API server takes no endpoint on the loopback. */
+/** Returns an address of this machine: the API server accepts no loopback address as endpoint. */
 export function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
@@ -45,11 +45,14 @@ export const ingressTo = (service: string, at: number): Ingress & { spec: object
 
 export interface IngressWorld {
   client: Client;
-  /** The program as it is installed, with so many processes that serve. */
+  /** Starts the program as installed, with this number of serving processes. */
   proxy(workers: number): Promise<Side>;
 }
 
-/** An API server with Services, by name and the port of their endpoint here, and `count` Ingresses that lead to the first. */
+/**
+ * Starts an API server with Services, by name and the port of their endpoint here, and `count` Ingresses that point at the
+ * first.
+ */
 export async function ingressWorld(
   stack: AsyncDisposableStack,
   ports: ReadonlyMap<string, number>,

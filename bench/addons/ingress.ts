@@ -14,11 +14,14 @@ const SECONDS = 5;
 const CONNECTIONS = 32;
 const MANY = 10_000;
 const HOST = 'h0.example';
-/** Of the proxies; endpoint and clients are on the other one. */
+/** Core of the proxies; endpoint and clients use the other one. */
 const PROXY_CORE = '0';
 const CLIENT_CORE = '1';
 
-/** HAProxy, as the proxy configures it, against Debian's nginx: one thread each on a core of its own (nginx-light, wrk). */
+/**
+ * Measures HAProxy, as the proxy configures it, against Debian's nginx: one thread each on a separate core (nginx-light,
+ * wrk).
+ */
 export async function measureIngress(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-ingress-'));
   await using stack = new AsyncDisposableStack();

@@ -16,7 +16,7 @@ const POD_COUNT = 5_000;
 const NODE_COUNT = 100;
 const AT_ONCE = 16;
 const WAIT_MS = 300_000;
-/** Nothing more is written then. */
+/** Time without writes after which the controller is at rest. */
 const QUIET_MS = 3_000;
 const RACK = 'vm/rack';
 
@@ -32,7 +32,7 @@ const podWrites = async (client: Client): Promise<number> => {
   return ['PUT', 'PATCH', 'APPLY'].reduce((sum, verb) => sum + (counts.get(`${verb} pods`) ?? 0), 0);
 };
 
-/** Controllers of LocalServices at work, as one process. Answers how to end it. */
+/** Runs the controllers of LocalServices as one process. Returns a function that ends it. */
 export function runLocalServices(client: Client, namespace: string): () => Promise<void> {
   const log = createLogger('silent');
   const ending = new AbortController();
@@ -46,7 +46,10 @@ export function runLocalServices(client: Client, namespace: string): () => Promi
   };
 }
 
-/** 5,000 pods are there when the first LocalService selects them; then there is other news, and the controller begins anew. */
+/**
+ * Measures 5,000 existing pods when the first LocalService selects them, then unrelated events, then a restart of the
+ * controller.
+ */
 export async function measureLabelledPods(
   client: Client,
   namespace: string,
@@ -64,7 +67,7 @@ export async function measureLabelledPods(
     await labelled.whenSynced();
     const before = await podWrites(client);
     const began = performance.now();
-    // On no node: pods are what it costs.
+    // The LocalService is placed on no node, so only pods cost time.
     const selector = { app: 'labelled' };
     const spec = { selector, nodeSelector: { nowhere: 'true' }, ports: [{ port: 80 }] };
     const metadata = { namespace, name: 'labelled' };

@@ -8,15 +8,15 @@ export interface Side {
 }
 export interface Load {
   perSecond: number;
-  /** Milliseconds of a core for each request: what other work on the machine changes least. */
+  /** Milliseconds of a core for each request, the value that other work on the machine changes least. */
   coreMs: number;
-  /** Of those, the kernel's. */
+  /** The kernel's part of these milliseconds. */
   kernelMs: number;
-  /** Of its cores' time, what it used: well below 1, it was not the proxy that could do no more. */
+  /** Used fraction of its cores' time. If it is well below 1, the proxy was not the bottleneck. */
   busy: number;
 }
 export interface Comparison {
-  /** Requests a second, and time of a core for each. */
+  /** Requests a second, and core time of each. */
   figures: Figure[];
   line: string;
 }
@@ -46,7 +46,7 @@ export function createLoad(options: {
     };
   }
 
-  /** Both in turn, after one run to warm up. `least`: of `peer`'s requests a second. */
+  /** Runs both in turn, after one run to warm up. `least`: minimum, as a fraction of `peer`'s requests a second. */
   async function compare(
     what: string,
     least: number,

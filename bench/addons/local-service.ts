@@ -19,7 +19,7 @@ import { createServicesAlone, untilServices, WITH_BITMAP } from './services-alon
 const NODE_COUNT = 100;
 const LOCAL_COUNT = 50;
 const AT_ONCE = 8;
-/** Nothing more is written then. */
+/** Time without writes after which the controller is at rest. */
 const QUIET_MS = 3_000;
 const NAMESPACE = 'local-services';
 
@@ -27,7 +27,7 @@ const make = (client: Client, resource: Resource, objects: readonly KubeObject[]
   pMap(objects, (object) => client.create(resource, object), { concurrency: AT_ONCE });
 const nodeAt = (index: number): KubeObject => ({ metadata: { name: `node-${index}` } });
 
-/** Writes of Services, and of anything else that the controller writes, between two counts. */
+/** Returns the writes of Services, and all other writes of the controller, between two counts. */
 function between(before: Counts, after: Counts): { services: number; others: number } {
   const grown = (verb: string, resource: string) =>
     (after.get(`${verb} ${resource}`) ?? 0) - (before.get(`${verb} ${resource}`) ?? 0);
@@ -36,7 +36,7 @@ function between(before: Counts, after: Counts): { services: number; others: num
   return { services: writes('services'), others: writes('localservices') + writes('pods') };
 }
 
-/** An API server with the kind and 100 nodes, and a client of it that sees the Services. */
+/** Starts an API server with the CRD and 100 nodes, and a client with a cache of the Services. */
 async function worldOf(stack: AsyncDisposableStack, say: Say, flags: readonly string[] = []) {
   const without = '--disable-admission-plugins=ServiceAccount';
   const server = stack.use(await startApiServer({ say, flags: [without, ...flags] }));
@@ -54,7 +54,10 @@ async function worldOf(stack: AsyncDisposableStack, say: Say, flags: readonly st
   return client;
 }
 
-/** Seconds from the first LocalService on until each of 50 has its Service on each of 100 nodes; the controllers go on. */
+/**
+ * Measures the seconds from the first LocalService until each of 50 has its Service on each of 100 nodes. The controllers
+ * continue.
+ */
 async function placed(stack: AsyncDisposableStack, client: Client) {
   const ending = new AbortController();
   const seen = createInformer<Service>({
@@ -83,7 +86,7 @@ async function placed(stack: AsyncDisposableStack, client: Client) {
 
 const IN_PLACE = `${NODE_COUNT} nodes × ${LOCAL_COUNT} LocalServices in place`;
 
-/** 50 LocalServices on 100 nodes come into being at once; then one node joins; then there are 5,000 pods. */
+/** Measures 50 LocalServices that are created at once on 100 nodes; then one node joins; then there are 5,000 pods. */
 export async function measureLocalServices(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
   const figures: Figure[] = [];
   {
@@ -106,7 +109,7 @@ export async function measureLocalServices(say: Say): Promise<{ figures: Figure[
     name: `${IN_PLACE} where each Service has all addresses counted (s), against one client that only creates`,
     ours: seconds,
     peer: alone,
-    // By chance 1.0 to 1.3: whatever else is at work counts twice where the server's own work grows by its square.
+    // Measured 1.0 to 1.3 by chance: the server's own work grows with the square, so other work on the machine counts twice.
     bound: 1.5,
   });
   await sleep(QUIET_MS);
@@ -132,7 +135,7 @@ export async function measureLocalServices(say: Say): Promise<{ figures: Figure[
 
 const asObject = (text: object): KubeObject => ({ metadata: {}, ...text });
 
-/** A kind is served a moment after its definition was taken, and nothing tells when. */
+/** Waits until a CRD is served, which happens a moment after its creation and is not reported. */
 async function served(client: Client): Promise<void> {
   for (let tries = 1; tries <= 200; tries += 1) {
     const there = await client.list(LOCAL_SERVICES, { limit: 1 }).catch(() => undefined);

@@ -18,7 +18,7 @@ import { measureInstalledIngress } from './ingress-installed.ts';
 import { measureLocalServices } from './local-service.ts';
 import { measureWorkspaces } from './workspace.ts';
 
-/** Figures of the systems beside clusters (`make bench-addons`); PARTS names some of them. Ends with 1 where one is short. */
+/** Figures of the add-ons (`make bench-addons`); PARTS selects some of them. Exits with 1 if one misses its bound. */
 const parts = {
   localservice: measureLocalServices,
   workspace: measureWorkspaces,

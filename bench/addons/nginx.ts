@@ -6,12 +6,12 @@ const common = (
 pid ${folder}/${name}.pid; error_log ${folder}/${name}.log;
 events { worker_connections 20000; }`;
 
-/** Files of a folder `www`, as an endpoint serves them at `listen`, `address:port`. */
+/** Returns an endpoint's configuration, which serves files of a folder `www` at `listen`, `address:port`. */
 export const endpointConfig = (folder: string, listen: string) => `${common(folder, 'endpoint', 1)}
 http { access_log off; sendfile on; keepalive_requests 1000000000;
   server { listen ${listen} backlog=4096; root ${folder}/www; } }`;
 
-/** What an Ingress asks for: the host goes on, with where the request came from; nothing is buffered. */
+/** Returns the configuration for an Ingress: it forwards the Host header and the client's address, and buffers nothing. */
 export const proxyConfig = (
   folder: string,
   { port, endpoint, host, workers }: { port: number; endpoint: string; host: string; workers: number },

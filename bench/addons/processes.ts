@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 const WAIT_MS = 30_000;
 const run = promisify(execFile);
 
-/** A process of its own on some cores, ended with the scope that holds it. */
+/** A separate process on some cores, ended with the scope that holds it. */
 export interface Pinned extends AsyncDisposable {
   readonly child: ChildProcess;
 }
 
-/** Starts it; resolves when it listens at `port` of an address. */
+/** Starts the process; resolves when it listens at `port` of an address. */
 export async function pinned(
   cores: string,
   argv: readonly string[],
@@ -53,8 +53,8 @@ const childrenOf = async (pid: number): Promise<number[]> =>
   (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean).map(Number);
 
 /**
- * MiB of a process and its children: `resident` counts what they share as often as they are, `proportional` once. Source:
- * proc(5), Rss and Pss of smaps_rollup.
+ * Returns the memory of a process and its children in MiB: `resident` counts shared pages once for each process,
+ * `proportional` once in all. Source: proc(5), Rss and Pss of smaps_rollup.
  */
 export async function memoryOf(pid = 0): Promise<{ resident: number; proportional: number }> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -66,8 +66,8 @@ export async function memoryOf(pid = 0): Promise<{ resident: number; proportiona
 }
 
 /**
- * Seconds of processor time that a process and its children have used, and those of them that were the kernel's. Source:
- * proc(5), of clock ticks of 10 ms.
+ * Returns the processor seconds of a process and its children, and the kernel's part of them. Source: proc(5), in clock
+ * ticks of 10 ms.
  */
 export async function processorTimeOf(pid = 0): Promise<{ all: number; kernel: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -81,7 +81,7 @@ export async function processorTimeOf(pid = 0): Promise<{ all: number; kernel: n
   return { all, kernel };
 }
 
-/** Requests that wrk, on some cores, got answered within some seconds. Throws where one failed. */
+/** Returns the number of requests that wrk, on some cores, completed within some seconds. Throws if one failed. */
 export async function requestsWithin(
   seconds: number,
   { cores, connections, url, host }: { cores: string; connections: number; url: string; host: string },

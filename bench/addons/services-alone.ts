@@ -6,8 +6,9 @@ import { createInformer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
 /**
- * An API server that keeps addresses of Services in a bitmap, as before Kubernetes 1.33. Later ones count all addresses,
- * twice, at each Service that they give one (ipallocator.go, Used): the time of 5,000 grows with the square of their number.
+ * Flags of an API server that keeps addresses of Services in a bitmap, as before Kubernetes 1.33. Later versions count all
+ * addresses, twice, for each new Service (ipallocator.go, Used), so the time for 5,000 grows with the square of their
+ * number.
  */
 export const WITH_BITMAP = [
   '--emulated-version=kube=1.33',
@@ -17,13 +18,13 @@ export const WITH_BITMAP = [
 const WAIT_MS = 180_000;
 const AT_ONCE = 64;
 
-/** Resolves once so many Services are seen, and rejects after three minutes. */
+/** Resolves when this number of Services is in the cache; rejects after three minutes. */
 export async function untilServices(seen: { readonly size: number }, count: number): Promise<void> {
   for (const until = performance.now() + WAIT_MS; seen.size < count; await sleep(20))
     if (performance.now() > until) throw new Error(`${seen.size} of ${count} Services after ${WAIT_MS} ms`);
 }
 
-/** Seconds that one client takes to create so many Services, without anybody who wants them, and to see them. */
+/** Returns the seconds in which one client creates this number of Services, without a consumer, and sees them. */
 export async function createServicesAlone(client: Client, namespace: string, count: number): Promise<number> {
   const ending = new AbortController();
   const seen = createInformer<Service>({

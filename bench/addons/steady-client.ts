@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { z } from 'zod';
 
 /**
- * So many requests a second over connections that are kept, as a process of its own: `node steady-client.ts JSON`. Prints
- * a JSON array of the milliseconds that each took, from when it was sent or would have been, had a connection been free.
+ * Sends requests at a fixed rate over persistent connections, in a separate process: `node steady-client.ts JSON`. Prints a
+ * JSON array of the milliseconds of each request, from when it was due, even if no connection was free then.
  */
 const { port, host, path, perSecond, seconds, connections } = z
   .object({
@@ -12,13 +12,16 @@ const { port, host, path, perSecond, seconds, connections } = z
     ...{ perSecond: z.number(), seconds: z.number(), connections: z.number() },
   })
   .parse(JSON.parse(process.argv[2] ?? ''));
-/** Requests come in small bursts: a client that looked at the clock all the time would take its core from what it asks. */
+/** Requests come in small bursts: a client that polls the clock would take its core from the server. */
 const TICK_MS = 1;
-/** What the client itself takes until its code is compiled and its connections are open is nobody's latency. */
+/** Time in which the client's code is compiled and its connections open; it is not counted. */
 const WARM_UP_MS = 1_000;
-/** How many times as long the last answers may take as the asking. */
+/** Time limit for the last responses, as a multiple of the sending time. */
 const PATIENCE = 6;
-/** The answers are all of one length, which the first one on a connection tells: to read each would cost the client its core. */
+/**
+ * All responses have the same length, which the first one on a connection shows. Parsing each would cost the client its
+ * core.
+ */
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 const sizeOf = (answer: Buffer): number => {
   const head = answer.toString('latin1').split('\r\n\r\n')[0] ?? '';
@@ -28,7 +31,7 @@ const sizeOf = (answer: Buffer): number => {
 const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const times: number[] = [];
 let [began, answered] = [Number.POSITIVE_INFINITY, 0];
-/** When those were due that wait for a connection: whoever is late is late from then on. */
+/** Due times of requests that wait for a connection, so their delay counts. */
 const due: number[] = [];
 const sentAt = new Map<Socket, number>();
 const send = (socket: Socket, at: number) => {

@@ -6,7 +6,9 @@ import { z } from 'zod';
 const run = promisify(execFile);
 const MOST_BYTES = 64 * 1_048_576;
 
-/** Milliseconds that each answer took, at that many requests a second, asked by a process of its own on some cores. */
+/**
+ * Returns the milliseconds of each response at this number of requests a second, sent by a separate process on some cores.
+ */
 export async function steadyLoad(
   cores: string,
   options: {

@@ -29,25 +29,27 @@ const ROUNDS = 20;
 const WAIT_MS = 120_000;
 const NAMESPACE = 'workspaces';
 const NODE = 'node-0';
-/** All share them. */
+/** Cores that all processes share. */
 const CORES = '0,1';
 const PROGRAM = join(import.meta.dirname, '../../src/main.ts');
-/** The simulated kubelet runs it. */
+/** Spec of a Workspace; the simulated kubelet runs it. */
 const SPEC = { image: 'editor', port: 8080 };
 
 interface World {
   client: Client;
-  /** The service's, over TLS; answers the error of a call, if it has one. */
+  /** Calls the gRPC service over TLS; resolves to the error of the call, or null. */
   call(method: string, message: object): Promise<ServiceError | null>;
-  /** Resolves once a Workspace runs, as the same watch tells that the service has. */
+  /** Resolves when a Workspace runs, according to a watch like the service's. */
   running(name: string): Promise<Workspace>;
 }
 
-/** Through the service; by the writes that it makes, without it; by a creation and nothing else. */
+/** Three ways: through the service, with its writes but without it, and with a creation only. */
 const SIDES = ['ours', 'marked', 'bare'] as const;
 type Side = (typeof SIDES)[number];
 
-/** 200 who create a Workspace and wait for it, through the gRPC service and by the Kubernetes API itself, in turn. */
+/**
+ * Measures 200 clients that create a Workspace and wait for it, through the gRPC service and by the Kubernetes API, in turn.
+ */
 export async function measureWorkspaces(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
   await using server = await startApiServer({ say });
   const endpoint = await loadEndpoint({ kubeconfig: server.kubeconfigPath });
@@ -71,7 +73,7 @@ export async function measureWorkspaces(say: Say): Promise<{ figures: Figure[]; 
     let errors = 0;
     for (let round = 0; round <= ROUNDS; round += 1) {
       const took: Partial<Record<Side, number>> = {};
-      // Who comes later has what the others left: more objects, and their last writes.
+      // The order rotates, because later sides have more objects and the last writes of earlier ones.
       for (let at = 0; at < SIDES.length; at += 1) {
         const side = SIDES[(at + round) % SIDES.length] ?? 'ours';
         took[side] = await timed(async () => {
@@ -127,7 +129,7 @@ async function begin(
   await writeFile(join(folder, 'tls.crt'), cert);
   await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
   const [port = 0, probePort = 0] = await freePorts(2);
-  // A process of its own, as it is installed; who asks, and what else works, is in this one.
+  // The service runs in a separate process, as installed; clients and everything else run in this one.
   const serving = await pinned(
     CORES,
     [
@@ -165,7 +167,7 @@ async function begin(
   };
 }
 
-/** One watch for all who wait, as the service has. */
+/** Watches for all waiting clients at once, as the service does. */
 async function whoRuns(client: Client, signal: AbortSignal) {
   const waiting = new Map<string, (running: Workspace) => void>();
   const informer = createInformer<Workspace>({
@@ -190,7 +192,7 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   return (performance.now() - began) / 1_000;
 }
 
-/** By the Kubernetes API itself; answers null, as a call that has no error. */
+/** Creates a Workspace by the Kubernetes API; returns null, as a call without error does. */
 async function bare({ client, running }: World, name: string, annotations?: Record<string, string>) {
   const runs = running(name);
   const metadata = { namespace: NAMESPACE, name, ...(annotations ? { annotations } : {}) };
@@ -198,7 +200,7 @@ async function bare({ client, running }: World, name: string, annotations?: Reco
   return runs;
 }
 
-/** With the marks by which it goes unless somebody is told that it runs, as the service writes them. */
+/** Adds the service's annotations, by which a Workspace is removed if no client learns that it runs. */
 async function marked(world: World, name: string): Promise<null> {
   const until = new Date(Date.now() + WAIT_MS).toISOString();
   const made = await bare(world, name, {
@@ -216,7 +218,7 @@ const by: Record<Side, (world: World, name: string) => Promise<ServiceError | nu
   bare: (world, name) => bare(world, name).then(() => null),
 };
 
-/** A kind is served a moment after its definition was taken, and nothing tells when. */
+/** Waits until a CRD is served, which happens a moment after its creation and is not reported. */
 async function served(client: Client): Promise<void> {
   for (let tries = 1; tries <= 200; tries += 1) {
     if (await client.list(WORKSPACES, { limit: 1 }).catch(() => undefined)) return;

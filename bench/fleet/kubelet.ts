@@ -8,8 +8,8 @@ import type { Client } from '#runtime/client/client.ts';
 const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n';
 
 /**
- * Ends every Job `afterMs` after it appeared, as Job controller, kubelet, ansibleinit and server together would: the
- * report in its Secret, then the Job's condition. No pods, so that what is measured is the operator.
+ * Ends every Job `afterMs` after it appeared, as the Job controller, the kubelet, ansibleinit and the server would: the
+ * report in its Secret, then the Job's condition. There are no pods, so that only the operator is measured.
  */
 export async function simulateKubelet(client: Client, namespace: string, afterMs: number) {
   const stop = new AbortController();

@@ -17,7 +17,7 @@ const address = (index: number): string => `10.200.${Math.floor(index / 250)}.${
 const hostsFrom = (first: number, end: number) =>
   Array.from({ length: end - first }, (_, index) => ({ ip: address(first + index) }));
 
-/** One cluster of many hosts, in a world of its own: made, one host more, deleted. */
+/** Measures one cluster of many hosts, on a separate API server: creation, one more host, deletion. */
 export async function measureLarge(say: Say, hosts: number): Promise<{ figures: Figure[]; lines: string[] }> {
   const { client, server, stop } = await startWorld(say);
   const stopKubelet = await simulateKubelet(client, OPERATOR_NAMESPACE, JOB_MS);

@@ -77,7 +77,7 @@ async function measure(): Promise<{ figures: Figure[]; lines: string[] }> {
       operator = follower;
       return seconds;
     };
-    // Whoever follows must not be the one who starts: the leader is let lead first.
+    // The starting process must become the leader before the standby starts.
     await clusters.running(HELD, WAIT_MS);
     const afterKill = await takeover('SIGKILL');
     const afterTerm = await takeover('SIGTERM');
@@ -98,7 +98,7 @@ async function measure(): Promise<{ figures: Figure[]; lines: string[] }> {
   }
 }
 
-/** What is left of the work is tidied up behind it; resolves when a while has passed without a write. */
+/** Waits until the operator has cleaned up: resolves after a period without a write. */
 async function atRest(client: Client): Promise<Counts> {
   const end = performance.now() + WAIT_MS;
   let before = await countRequests(client);

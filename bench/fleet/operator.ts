@@ -7,17 +7,17 @@ import { freePorts } from '#lab/apiserver/ports.ts';
 const dist = join(import.meta.dirname, '../../dist');
 const SITE = JSON.stringify({ baseUrl: 'http://127.0.0.1', releases: { 'v1.34.4': {} } });
 const READY_MS = 120_000;
-/** As deploy/operator.Dockerfile starts it. */
+/** Flags as in deploy/operator.Dockerfile. */
 const FLAGS = ['--max-old-space-size=333', '--max-semi-space-size=4'];
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', NODE_ENV: 'production' };
 const TICKS_PER_SECOND = 100;
 
-/** The operator as it is shipped, in a process of its own. */
+/** The shipped operator, in a separate process. */
 export interface Operator {
-  /** From the start of the process until it is ready: every cache synced. */
+  /** Seconds from the start of the process until it is ready, with every cache synced. */
   readonly readySeconds: number;
   residentMiB(): Promise<number>;
-  /** Processor time so far, in seconds. */
+  /** Returns the processor time so far, in seconds. */
   cpuSeconds(): Promise<number>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
 }
@@ -41,9 +41,9 @@ export async function startOperator(
     `--reports-namespace=${namespace}`,
     `--identity=${identity}`,
     '--log-level=error',
-    // Kubeconfigs of simulated clusters lead nowhere.
+    // Kubeconfigs of simulated clusters point at no server.
     '--health-interval-seconds=0',
-    // As many as arrive: what is measured is the operator, not the wait for a place.
+    // No limit: the bench measures the operator, not the wait in the queue.
     '--max-operations=100000',
   ];
   const began = performance.now();

@@ -15,7 +15,7 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 export const OPERATOR_NAMESPACE = 'matryoshka-system';
 const AT_ONCE = 16;
 
-/** One API server with our CRD, and a client of the bench's own. */
+/** Starts an API server with our CRD, and a separate client for the bench. */
 export async function startWorld(say: Say) {
   const server = await startApiServer({ say });
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
@@ -41,7 +41,7 @@ export async function startWorld(say: Say) {
   };
 }
 
-/** Objects of one control plane and one worker each, asked for at once, 16 requests at a time. */
+/** Creates clusters of one control plane and one worker each, all at once, with 16 requests at a time. */
 export async function createClusters(client: Client, first: number, count: number): Promise<void> {
   let next = first;
   const worker = async () => {
@@ -71,7 +71,7 @@ export async function createClusters(client: Client, first: number, count: numbe
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Plain writes of one kind, 16 at once: what the server itself can take. Writes a second. */
+/** Measures the server alone: writes a second of one kind, 16 at once. */
 export async function writeRate(client: Client, count: number): Promise<number> {
   let next = 0;
   const began = performance.now();
@@ -123,9 +123,9 @@ async function watched(client: Client) {
       check();
     });
   return {
-    /** Resolves when so many were made and answered. */
+    /** Resolves when this number of clusters is created and their requests are finished. */
     running: (count: number, ms: number) => until(`${count} Running`, () => running >= count, ms),
-    /** Resolves when the operator has accepted that cluster. */
+    /** Resolves when the operator has accepted the request of that cluster. */
     accepted: (name: string, ms: number) =>
       until(
         `${name} accepted`,

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Client } from '#runtime/client/client.ts';
 
-/** Requests that an API server has answered, by verb and resource. */
+/** Requests that an API server has processed, by verb and resource. */
 export type Counts = ReadonlyMap<string, number>;
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'DELETECOLLECTION']);
@@ -18,7 +18,7 @@ export async function countRequests(client: Client): Promise<Counts> {
   return counts;
 }
 
-/** Writes between two counts, but for those of Leases where `leases` is false. */
+/** Returns the writes between two counts, without those of Leases if `leases` is false. */
 export function writesBetween(before: Counts, after: Counts, leases = true): number {
   let writes = 0;
   for (const [key, count] of after) {
@@ -28,7 +28,7 @@ export function writesBetween(before: Counts, after: Counts, leases = true): num
   return writes;
 }
 
-/** What was asked most between two counts, for people: `24.4 GET secrets, …`, each divided by `by`. */
+/** Formats the most frequent requests between two counts: `24.4 GET secrets, …`, each divided by `by`. */
 export function mostAsked(before: Counts, after: Counts, by: number): string {
   return [...after]
     .map(([key, count]) => [key, (count - (before.get(key) ?? 0)) / by] as const)

@@ -8,19 +8,19 @@ import { freshHosts } from '../hosts.ts';
 import { NAME, ours, removeOurs } from '../ours.ts';
 
 /**
- * A worker is added to a large cluster and to a small one: the cost should follow the change. Both stand all the while, as
- * what idles on hosts of the large one takes its share of the same processors, whichever grows.
+ * Adds a worker to a large and to a small cluster: the cost should depend on the change only. Both clusters exist all the
+ * time, because idle hosts of the large one use the same processors in both measurements.
  */
 
 const LARGE = { masters: 3, workers: 10 };
 const SMALL = { masters: 1, workers: 1 };
 const SMALL_NAME = 'bench-small';
-/** The meta cluster's host, both clusters, and the one that is added. */
+/** The meta cluster's host, both clusters, and the added host. */
 const HOSTS = 1 + LARGE.masters + LARGE.workers + SMALL.masters + SMALL.workers + 1;
-/** Two in a row may differ by a fifth: so many a run that is asked for. */
+/** Additions per requested run, because two in a row may differ by a fifth. */
 const TIMES = 3;
 const OPERATION_MS = 8 * 60_000;
-/** Kubelets of new nodes do much at first. */
+/** Pause after an addition: kubelets of new nodes are busy at first. */
 const CLEAN_UP_MS = 30_000;
 
 const sizeOf = ({ masters, workers }: typeof LARGE): string => `${masters}+${workers}`;
@@ -69,7 +69,7 @@ export async function addWorker(meta: Meta, runs: number, say: Say): Promise<Fig
   };
 }
 
-/** Asks for an operation on that cluster and awaits its result; answers seconds. */
+/** Requests an operation on that cluster and waits for its result. Returns the seconds. */
 export async function timed(
   meta: Meta,
   path: string,

@@ -12,15 +12,15 @@ import { freshHosts } from '../hosts.ts';
 import { NAME, ours, PATH, removeOurs } from '../ours.ts';
 import { timed } from './add-worker.ts';
 
-/** What clients notice while control planes and etcd change, and how soon a cancellation takes hold. */
+/** Measures the effect on clients while control planes and etcd change, and the time until a cancellation takes effect. */
 
 const OPERATION_MS = 8 * 60_000;
-/** Of each of five clients that write and read meanwhile: some fifty requests a second. */
+/** Pause of each of five clients that write and read during the changes: some fifty requests a second. */
 const PAUSE_MS = 150;
-/** Seconds into the preparation of a host, of which some are downloads, some unpacking, some waiting. */
+/** Seconds after the start of a host's preparation, which consists of downloads, unpacking and waits. */
 const CANCELLED_AFTER = [0, 2, 5];
 
-/** Three control planes, a worker, and one host that is a member of etcd or a worker for a while. */
+/** Three control planes, a worker, and one host that is temporarily an etcd member or a worker. */
 const MASTERS = 3;
 const HOSTS = 1 + MASTERS + 1 + 1;
 
@@ -63,7 +63,7 @@ export async function changes(meta: Meta): Promise<Figure[]> {
   ];
 }
 
-/** Cancels the addition of a worker so many seconds after its preparation began; answers seconds to the result. */
+/** Cancels the addition of a worker some seconds after its preparation began. Returns the seconds to the result. */
 async function cancelledAfter(meta: Meta, after: number, nodeList: { ip: string }[]): Promise<number> {
   const { status } = await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList });
   if (status !== 200) throw new Error(`POST was answered by ${status}`);
@@ -76,7 +76,7 @@ async function cancelledAfter(meta: Meta, after: number, nodeList: { ip: string 
   if (answer.status !== 202) throw new Error(`the cancellation was answered by ${answer.status}`);
   await untilCluster(meta, NAME, (one) => one?.status?.operation?.result === 'cancelled', OPERATION_MS);
   const seconds = (performance.now() - begun) / 1000;
-  // The word of its end follows the object's status, and until then nothing else can be asked.
+  // The operation annotation changes after the object's status, and until then no other request is possible.
   const word = (one: KubernetesCluster | undefined) => one?.metadata.annotations?.[annotations.operation];
   await untilCluster(meta, NAME, (one) => isResultValue(word(one)), OPERATION_MS);
   return seconds;

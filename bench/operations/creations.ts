@@ -8,7 +8,7 @@ import { ours, removeOurs } from '../ours.ts';
 
 const CLEAN_UP_MS = 5_000;
 
-/** How many hosts are control planes, workers, and members of etcd on hosts of their own. */
+/** Number of control planes, workers, and etcd members on separate hosts. */
 export interface Shape {
   readonly masters: number;
   readonly workers: number;
@@ -16,8 +16,8 @@ export interface Shape {
 }
 
 /**
- * Clusters of a shape by us and by hand, in turn, each on fresh hosts; the last of ours stays, on the first hosts of
- * `atLeast` and more.
+ * Creates clusters of a shape with the operator and by hand, in turn, each on fresh hosts. The last one of ours stays, on
+ * the first hosts of `atLeast` or more.
  */
 export async function creations(
   meta: Meta,

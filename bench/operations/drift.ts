@@ -11,9 +11,9 @@ import type { Figure } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
 import { NAME, ours, removeOurs } from '../ours.ts';
 
-/** How soon each way to change a host by hand is told, and whether any is told that nobody made. */
+/** Measures the delay until each kind of manual change of a host is reported, and counts reports without a change. */
 
-/** As many of one host as a condition names. */
+/** Number of changes of one host at once, as many as a condition names. */
 const AT_ONCE = 3;
 const REPORT_MS = 3 * 60_000;
 
@@ -22,7 +22,7 @@ const asMade = (cluster: KubernetesCluster | undefined) =>
 const untilAsMade = (meta: Meta) =>
   untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', REPORT_MS);
 
-/** The order is by chance: `seed` gives the same one again. `minutes`: for how long nothing is changed in the end. */
+/** The order is random; the same `seed` repeats it. `minutes`: duration without changes at the end. */
 export async function drift(meta: Meta, seed: number, minutes: number): Promise<Figure[]> {
   const hosts = (await freshHosts(say, 3)).slice(0, 2);
   await ours(meta, hosts, say);
@@ -43,10 +43,10 @@ export async function drift(meta: Meta, seed: number, minutes: number): Promise<
   ];
 }
 
-/** What a kind changes: two that change the same thing are not made at once. */
+/** Returns the object that a kind changes; two kinds that change the same object are not made at once. */
 const subjectOf = ([, , says]: Kind) => /\S*\/(\S+?)( |$)|(\S+)\.service/.exec(says)?.[0] ?? says;
 
-/** Takes some out of the list. */
+/** Removes some kinds from the list and returns them. */
 function batchOf(left: Kind[]): Kind[] {
   const batch: Kind[] = [];
   for (const kind of [...left]) {
@@ -92,7 +92,7 @@ async function reported(meta: Meta, hosts: readonly LabHost[], kinds: readonly K
   }
 }
 
-/** How often it is told, in so many minutes, that hosts are not as they were made, while nobody touches them. */
+/** Counts drift reports in this number of minutes, in which no host is changed. */
 async function inventedIn(meta: Meta, minutes: number): Promise<number> {
   let [times, last] = [0, 'True'];
   const check = (cluster: KubernetesCluster | undefined) => {

@@ -1,6 +1,6 @@
 import { docker } from '#lab/hosts/docker.ts';
 
-/** What may befall a host, and how it is over. */
+/** A fault of a host, with its begin and its end. */
 export interface Fault {
   readonly name: string;
   begin(host: string): Promise<unknown>;
@@ -22,7 +22,7 @@ export const faults: readonly Fault[] = [
     end: (host) => docker(['unpause', host]),
   },
   {
-    // Packets are dropped, and nobody is told.
+    // Packets are dropped without a response.
     name: 'cut off',
     begin: (host) => docker(['exec', host, 'nft', RULES]),
     end: (host) => docker(['exec', host, 'nft', 'delete table inet cut']),

@@ -28,12 +28,12 @@ import { watching } from './rest.ts';
 /** Figures of operations (`make bench-operations`). */
 
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
-/** The meta cluster's host, three control planes, a worker, and one to spare. */
+/** The meta cluster's host, three control planes, a worker, and one spare. */
 const HOSTS = 6;
 const MASTERS = 3;
 const RESTING = 5;
 const OPERATION_MS = 8 * 60_000;
-/** How many times as long as kubeadm by hand a creation may take. */
+/** Maximum time of a creation, as a multiple of kubeadm by hand. */
 const [ONE_CONTROL_PLANE, THREE_CONTROL_PLANES] = [1.1, 1.3];
 
 function numberOf(name: string, preset: string): number {
@@ -43,11 +43,11 @@ function numberOf(name: string, preset: string): number {
 }
 
 interface Much {
-  /** Creations of a side, and additions of a worker. */
+  /** Number of creations of each side, and of additions of a worker. */
   readonly runs: number;
-  /** How often a control plane is taken away. */
+  /** Number of times that a control plane is lost. */
   readonly times: number;
-  /** For how long drift may be invented. */
+  /** Minutes in which false drift reports are counted. */
   readonly minutes: number;
   readonly seed: number;
 }
@@ -73,7 +73,7 @@ async function reachable(meta: Meta, times: number): Promise<Figure[]> {
   ];
 }
 
-/** The first control plane is killed, and replaced by the spare host. */
+/** Kills the first control plane, which the spare host replaces. */
 async function replaced(meta: Meta): Promise<Figure> {
   const [dead, fresh] = [at(meta.hosts, 0), at(meta.hosts, MASTERS + 1)];
   await docker(['kill', '--signal=KILL', dead.name]);
@@ -94,7 +94,7 @@ async function resets(meta: Meta): Promise<Figure> {
   return { name: 'reset of one host (s)', ours: seconds, bound: 15 };
 }
 
-/** What can be measured alone, in this order. */
+/** Parts that can be measured separately, in this order. */
 const PARTS: Readonly<Record<string, (meta: Meta, much: Much, add: Add) => Promise<void>>> = {
   async small(meta, { runs }, add) {
     for (const workers of [2, 3]) {
@@ -153,7 +153,7 @@ async function main(): Promise<void> {
   const before = await readBaseline(baselinePath);
   const lines = [about, ...figures.map(row), ...(before === undefined ? [] : worsened(figures, before))];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // The whole takes hours, so a part may put its own figures in; a first baseline has all.
+  // The whole takes hours, so a part may update its own figures; the first baseline has all.
   const isWhole = asked.length === all.length;
   if (isWhole && (before === undefined || process.env['BASELINE'] !== undefined))
     await writeBaseline(baselinePath, about, figures);

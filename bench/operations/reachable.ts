@@ -6,19 +6,22 @@ import type { LabHost } from '#lab/hosts/places.ts';
 import { faults } from './faults.ts';
 import { readySince } from './ready-since.ts';
 
-/** Before a fault, and from its beginning until it is over: well under the 40 s after which a node counts as NotReady. */
+/** Time before a fault, and from its start to its end: well under the 40 s after which a node counts as NotReady. */
 const BEFORE_MS = 1_500;
 const FAULT_MS = 12_000;
 const MENDED_MS = 3 * 60_000;
 
-/** Asks for the API by the cluster's own name, a new connection each time; a line `SECONDS ok|no` a question. */
+/**
+ * Requests the API by the cluster's endpoint name, with a new connection each time; prints a line `SECONDS ok|no` for each
+ * request.
+ */
 const ASKING = `name=$(awk '/# matryoshka/ { print $2; exit }' /etc/hosts)
 while :; do
   curl -sk -m 1 "https://$name:6443/readyz" | grep -qx ok && said=ok || said=no
   echo "$EPOCHREALTIME $said"; sleep 0.05
 done`;
 
-/** The longest time without an answer, in seconds, among lines of `ASKING`. */
+/** Returns the longest time without a response, in seconds, in lines of `ASKING`. */
 function longestGap(lines: readonly string[]): number {
   const answered = lines.filter((line) => line.endsWith(' ok')).map((line) => Number(line.split(' ')[0]));
   const last = Number(lines.at(-1)?.split(' ')[0] ?? Number.NaN);
@@ -38,18 +41,21 @@ async function untilWhole(masters: readonly LabHost[]): Promise<void> {
     if (performance.now() > until) throw new Error('a control plane does not come back');
     await sleep(500);
   }
-  // Balancers take an API server back after two answers; etcd's members find each other.
+  // Balancers use an API server again after two responses, and etcd's members need to reconnect.
   await sleep(5_000);
 }
 
 export interface Gap {
   readonly fault: string;
   readonly seconds: number;
-  /** Nodes of other hosts that were not Ready meanwhile. */
+  /** Nodes of other hosts that were NotReady during the fault. */
   readonly notReady: readonly string[];
 }
 
-/** Asks on a host until it is told to end; answers the longest time without an answer, in seconds. */
+/**
+ * Sends requests on a host until the returned function ends it, which returns the longest time without a response, in
+ * seconds.
+ */
 function ask(host: LabHost): () => Promise<number> {
   const asking = execa('docker', ['exec', host.name, 'bash', '-c', ASKING], { reject: false, buffer: true });
   return async () => {
@@ -60,7 +66,7 @@ function ask(host: LabHost): () => Promise<number> {
   };
 }
 
-/** For how long any other host reaches no API server, while one control plane after the other is taken away. */
+/** Measures how long any other host reaches no API server, while control planes are lost in turn. */
 export async function gaps(
   masters: readonly LabHost[],
   workers: readonly LabHost[],

@@ -14,7 +14,7 @@ const nodeList = z.object({
   ),
 });
 
-/** When each node was last seen to become Ready, or not, by its name: one that is unchanged was Ready all the time. */
+/** Returns status and last transition of each node's Ready condition, by name. An unchanged node was Ready all the time. */
 export async function readySince(master: string): Promise<Map<string, string>> {
   const out = await docker([
     ...['exec', master, 'kubectl', '--kubeconfig=/etc/kubernetes/admin.conf', '--cache-dir=/dev/shm/kube'],

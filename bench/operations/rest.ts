@@ -19,7 +19,7 @@ const cpuSecondsOf = async (host: string, pattern: string): Promise<{ cpu: numbe
   return { cpu: ticks / 100, rssMiB: kib / 1024 };
 };
 
-/** The operator's part of a core and its memory, over so long a time in which nobody asks anything of it. */
+/** Measures the operator's share of a core and its memory while there are no requests. */
 async function atRest(host: string): Promise<{ ofACore: number; rssMiB: number }> {
   const pattern = '[m]atryoshka.js controller';
   const before = await cpuSecondsOf(host, pattern);
@@ -28,7 +28,7 @@ async function atRest(host: string): Promise<{ ofACore: number; rssMiB: number }
   return { ofACore: (after.cpu - before.cpu) / REST_SECONDS, rssMiB: after.rssMiB };
 }
 
-/** As many clusters of one host each, which the operator looks at and nobody changes. */
+/** Measures `count` clusters of one host each, which the operator probes and no user changes. */
 export async function watching(meta: Meta, count: number): Promise<Figure[]> {
   const hosts = (await freshHosts(say, count + 1)).slice(0, count);
   const names = hosts.map((_host, index) => `rest-${index}`);

@@ -10,13 +10,13 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 const BOUND_MS = 120_000;
 
 interface HalfOpen {
-  /** From the moment when nothing passed any more until the cache had what came after it. */
+  /** Seconds from the moment when packets stopped until the cache had the objects written after it. */
   seconds: number;
-  /** Watches that a healthy, quiet cache began anew meanwhile. */
+  /** Number of watches that a healthy, quiet cache restarted in this time. */
   touched: number;
 }
 
-/** How long a watch takes to see that its connection is dead though open, with the timings that hold by default. */
+/** Measures the time until a watch notices that its open connection is dead, with the default timings. */
 export async function halfOpen(say: Say): Promise<HalfOpen> {
   await using server = await startApiServer({ say });
   const proxy = await startFaultProxy({ url: server.url, ca: server.ca });

@@ -9,7 +9,7 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { FINALIZER, SAMPLES, type Sample } from './sample.ts';
 
-/** Our side of `make bench`, line for line what bench/peer-go does. */
+/** Our side of `make bench`, line for line like bench/peer-go. */
 const log = createLogger('error');
 const endpoint = await loadEndpoint({ kubeconfig: process.env['KUBECONFIG'] });
 const client = createClient(endpoint, { userAgent: 'matryoshka-bench' });
@@ -17,11 +17,11 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort(new Error('SIGTERM')));
 
-/** Gives memory back at each line of standard input, so that what is kept can be measured. */
+/** Runs a garbage collection at each line of standard input, so that retained memory can be measured. */
 function answerCollections(): void {
   const lines = createInterface({ input: process.stdin });
   lines.on('line', () => {
-    // As debug.FreeOSMemory of the peer: what is not kept goes back to the system.
+    // Returns unused memory to the system, like debug.FreeOSMemory of the peer.
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     say('collected');
   });
@@ -68,15 +68,15 @@ async function reconcileSamples(): Promise<void> {
   await ended;
 }
 
-/** By pages, as docs/runtime.md advises for many objects; `watchList`: as an informer does by default. */
+/** Lists in pages, as docs/runtime.md advises for many objects; `watchList`: as an informer does by default. */
 async function listPods(watchList: boolean): Promise<void> {
   const began = performance.now();
   let last = began;
   let worked = threadMs();
   let longest = 0;
   let longestWork = 0;
-  // As a timer sees it: how late the next turn of the event loop came, and how much of that this thread worked; the
-  // rest is what others on these cores took.
+  // Measures the delay of the next turn of the event loop, and this thread's work in it. The rest is work of others on these
+  // cores.
   const timer = setInterval(() => {
     longest = Math.max(longest, performance.now() - last - 1);
     longestWork = Math.max(longestWork, threadMs() - worked);

@@ -9,23 +9,23 @@ import { type Side, start } from './sides.ts';
 const PODS_COUNT = 10_000;
 const POD_BYTES = 4_000;
 const AT_ONCE = 16;
-/** Of so short things one sample a run says little, on cores that are shared with the server. */
+/** Samples per run: one sample of so short an operation says little, on cores that are shared with the server. */
 const TURNS = 3;
 
-/** What one side took for each of its runs. */
+/** Results of one side, one value for each run. */
 export interface Reads {
   listSeconds: number[];
-  /** Ours alone: the same as one watch. */
+  /** Ours only: the same by a single watch. */
   watchListSeconds: number[];
   listMiB: number[];
-  /** Ours alone: how long the event loop was held up at most, in milliseconds. */
+  /** Ours only: longest block of the event loop, in milliseconds. */
   blocked: number[];
-  /** And how much of such a turn our thread itself worked. */
+  /** Milliseconds of our own thread's work in that block. */
   worked: number[];
   callSeconds: number[];
 }
 
-/** Both sides in turn list 10,000 Pods of 4 KB into a cache, and read one ConfigMap over and over, 16 at once. */
+/** Both sides in turn list 10,000 Pods of 4 KB into a cache, and read one ConfigMap repeatedly, 16 at once. */
 export async function reads(
   both: readonly Side[],
   runs: number,

@@ -10,19 +10,19 @@ import { SAMPLES, type Sample, sampleCrd } from './sample.ts';
 import { type Side, start } from './sides.ts';
 
 const TIMED = 1_000;
-/** More objects for the memory, so that what one of them takes is more than chance. */
+/** Additional objects for the memory, so that the memory of one object is more than chance. */
 const KEPT = 4_000;
 const AT_ONCE = 16;
 const DONE_MS = 5 * 60_000;
 
 export interface Reconciled {
-  /** From the first create to the last status. */
+  /** Seconds from the first create to the last status. */
   seconds: number;
-  /** MiB for each 1,000 objects more. */
+  /** MiB for each 1,000 additional objects. */
   growth: number;
 }
 
-/** One side reconciles 1,000 objects on an API server of its own; then 4,000 more, for the memory. */
+/** Runs one side with 1,000 objects on a separate API server, then with 4,000 more for the memory. */
 export async function reconciled(side: Side, say: Say): Promise<Reconciled> {
   await using server = await startApiServer({ say });
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
@@ -76,7 +76,7 @@ async function createMany(client: Client, first: number, count: number): Promise
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Counts Samples whose status says that their present generation was observed. */
+/** Counts Samples whose status has their current generation as observed. */
 async function watched(client: Client) {
   const stop = new AbortController();
   const seen = new Set<string>();

@@ -6,16 +6,16 @@ import { goToolchain } from '#lab/artifacts/go.ts';
 import { cacheDir } from '#lab/artifacts/places.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 
-/** Which program runs a mode of the bench: ours, or the one on controller-runtime. */
+/** The program that runs a mode of the bench: ours, or the one on controller-runtime. */
 export interface Side {
   readonly name: 'ours' | 'peer';
   readonly command: readonly [string, ...string[]];
 }
 
 export interface Running {
-  /** The rest of the next line that begins so. */
+  /** Resolves to the rest of the next line with this start. */
   line(start: string): Promise<string>;
-  /** Resident memory in MiB, after a collection. */
+  /** Returns the resident memory in MiB, after a collection. */
   resident(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -24,7 +24,7 @@ const BUILD_MS = 15 * 60_000;
 const LINE_MS = 5 * 60_000;
 const peerDir = join(import.meta.dirname, '../peer-go');
 
-/** Both sides; the peer is built where its sources have changed. */
+/** Returns both sides; builds the peer if its sources have changed. */
 export async function sides(say: Say): Promise<Side[]> {
   const binary = join(cacheDir, 'bin', 'bench-peer-go');
   const go = await goToolchain();
@@ -42,7 +42,7 @@ export async function sides(say: Say): Promise<Side[]> {
   ];
 }
 
-/** Starts a side in a mode; it is ended by `stop`, and when this process ends. */
+/** Starts a side in a mode; `stop`, or the end of this process, ends it. */
 export function start({ command, name }: Side, mode: string, kubeconfig: string): Running {
   const [file, ...args] = command;
   const child = execa(file, [...args, mode], {

@@ -2,9 +2,9 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 
 /**
- * A process that plays an API server with Pods: an empty list, then a watch of one recorded event over and over, of
- * 500 Pods in turn, at an even rate. Each event carries its number and when it was written. Arguments: the recorded
- * object as JSON, events a second, seconds.
+ * Simulates an API server with Pods: an empty list, then a watch that repeats one recorded event for 500 Pods in turn, at an
+ * even rate. Each event has its number and the time at which it was written. Arguments: the recorded object as JSON, events
+ * a second, seconds.
  */
 const [recorded = '{}', rate = '1000', seconds = '60'] = process.argv.slice(2);
 const TICK_MS = 10;
@@ -56,5 +56,5 @@ server.listen(0, '127.0.0.1', () => {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   process.stdout.write(`${JSON.stringify({ url: `https://127.0.0.1:${port}`, ca })}\n`);
 });
-// Whoever reads our output ends with it.
+// The parent process reads the output; this process ends with it.
 process.stdin.on('end', () => process.exit()).resume();

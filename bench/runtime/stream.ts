@@ -15,17 +15,17 @@ const MARGIN_MS = 60_000;
 
 export interface Streamed {
   sent: number;
-  /** Those that reached the handler in order. */
+  /** Events that reached the handler in order. */
   events: number;
   p99Ms: number;
   maxMs: number;
-  /** Memory in use at the end, to that after the first tenth. */
+  /** Ratio of the memory in use at the end to that after the first tenth. */
   growth: number;
 }
 
 const helloSchema = z.object({ url: z.string(), ca: z.string() });
 
-/** From socket to handler: a recorded event, 60,000 times a minute, through client, reflector and informer. */
+/** Measures from socket to handler: a recorded event, 60,000 times a minute, through client, reflector and informer. */
 export async function stream(recorded: Pod, minutes: number, say: Say): Promise<Streamed> {
   const seconds = Math.round(minutes * 60);
   const total = RATE * seconds;
@@ -85,7 +85,7 @@ export async function stream(recorded: Pod, minutes: number, say: Say): Promise<
   }
 }
 
-/** What is kept, not what is yet to be collected. */
+/** Returns the resident memory in MiB, after a collection. */
 function heapMiB(): number {
   if (!globalThis.gc) throw new Error('run with --expose-gc');
   globalThis.gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });

@@ -29,7 +29,7 @@ const SUITE_MINUTES = 50;
 const listed = async (list: ListName): Promise<string[]> =>
   specsIn(await readFile(join(import.meta.dirname, list), 'utf8'));
 
-/** Builds what is run; throws when a list names a spec that upstream does not have, before anything is made. */
+/** Builds the programs that run. Throws before it creates anything if a list names a spec that upstream does not have. */
 export async function prepare(say: Say): Promise<void> {
   await ensureDocker(say);
   await testImages(say);
@@ -43,7 +43,9 @@ export async function prepare(say: Say): Promise<void> {
   }
 }
 
-/** Runs a list against the cluster; throws, with a line each, unless every spec of it has run and passed. */
+/**
+ * Runs a list against the cluster. Throws unless every spec has run and passed; the error has one line for each other spec.
+ */
 export async function checkList(
   meta: Meta,
   list: ListName,
@@ -63,7 +65,7 @@ export async function checkList(
   return `${names.length} specs of ${suites[suite].program} passed`;
 }
 
-/** Runs whatever specs of the conformance suite a regular expression takes, and says what became of each. */
+/** Runs the specs of the conformance suite that match a regular expression, and prints the result of each. */
 export async function tryFocus(meta: Meta, focus: string, procs: number, say: Say): Promise<string[]> {
   const dir = join(reportsDir, 'focus');
   const { specs, failures } = await run(meta, 'kubernetes', focus, dir, procs, say);
@@ -88,7 +90,7 @@ async function run(
   say: Say,
 ): Promise<SuiteReport> {
   if (suite === 'kubernetes') await loadImages(await nodeHosts(meta), await testImages(say), say);
-  // Asked anew each time: it leads to a control plane, which may have changed.
+  // Fetched each time: the kubeconfig points at one control plane, and changes may have replaced that host.
   const kubeconfigPath = join(reportsDir, 'kubeconfig');
   await writeFile(kubeconfigPath, await kubeconfigOf(meta, NAME), { mode: 0o600 });
   const report = await runSuite(

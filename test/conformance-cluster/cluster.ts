@@ -12,7 +12,7 @@ const OPERATION_MS = 10 * 60_000;
 
 type Lists = Partial<Record<'masterList' | 'nodeList' | 'etcdList', readonly LabHost[]>>;
 
-/** A change of the cluster by REST, and how it stands afterwards. */
+/** A change of the cluster by REST, and the expected state after it. */
 export interface Change {
   readonly route: 'scaleup' | 'scaledown' | 'replace' | 'etcd/move';
   readonly body: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface Change {
 
 const entries = (hosts: readonly LabHost[]) => hosts.map(({ ip }) => ({ ip }));
 
-/** What an earlier run has left of the cluster, once nothing is going on with it any more. */
+/** Returns the cluster of an earlier run, if there is one, after its current operation has ended. */
 const atRest = (meta: Meta): Promise<KubernetesCluster | undefined> =>
   untilCluster(
     meta,
@@ -33,7 +33,7 @@ const atRest = (meta: Meta): Promise<KubernetesCluster | undefined> =>
     OPERATION_MS,
   );
 
-/** Makes the cluster, unless it is there. */
+/** Creates the cluster if it does not exist. */
 export async function made(
   meta: Meta,
   masters: readonly LabHost[],
@@ -41,16 +41,16 @@ export async function made(
   say: Say,
 ): Promise<void> {
   const found = await atRest(meta);
-  // It has the version that it was made of; what became of it since is the changes' affair.
+  // Only a cluster that was created has a version; later changes are the changes' own steps.
   if (found?.status?.version !== undefined) return;
   const lists = { masterList: entries(masters), nodeList: entries(workers) };
-  // A spec that failed may have left pods of its own.
+  // A failed spec may have left pods without a controller.
   const drain = { force: true, deleteEmptyDirData: true };
   const body = { name: NAME, ...lists, drain, privateSSHKey: meta.privateKey };
   await asked(meta, PATH, body, found, `${masters.length} control planes, ${workers.length} workers`, say);
 }
 
-/** Makes a change, unless the cluster stands as it would then. */
+/** Makes a change unless the cluster already has the expected state. */
 export async function changed(meta: Meta, name: string, change: Change, say: Say): Promise<void> {
   const found = await atRest(meta);
   if (!found) throw new Error(`cluster ${NAME} is gone`);
@@ -60,14 +60,14 @@ export async function changed(meta: Meta, name: string, change: Change, say: Say
   if (!standsAs(now, change.stands)) throw new Error(`${name}: the cluster stands otherwise than was asked`);
 }
 
-/** The hosts that are nodes of the cluster. */
+/** Returns the hosts that are nodes of the cluster. */
 export async function nodeHosts(meta: Meta): Promise<LabHost[]> {
   const { masterList = [], nodeList = [] } = (await present(meta)).spec.cluster;
   const addresses = new Set([...masterList, ...nodeList].map(({ ip }) => ip));
   return meta.hosts.filter(({ ip }) => addresses.has(ip));
 }
 
-/** Tells this cluster from one of its name that was there before. */
+/** Returns the uid, which differs from that of an earlier cluster with the same name. */
 export async function clusterUid(meta: Meta): Promise<string> {
   return (await present(meta)).metadata.uid ?? '';
 }
@@ -94,7 +94,7 @@ async function asked(
   what: string,
   say: Say,
 ): Promise<void> {
-  // What an earlier run could not finish is asked for again.
+  // An operation that an earlier run did not finish is requested again.
   const retry = found !== undefined && found.status?.phase !== 'Running' ? { retry: true } : {};
   await announced(say, what, async () => {
     const { status, body: answer } = await meta.rest.raw('POST', path, { ...body, ...retry });

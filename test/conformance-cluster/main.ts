@@ -10,14 +10,14 @@ import { type Change, changed, clusterUid, made } from './cluster.ts';
 import { checkPolicies, POLICY_HOSTS, preparePolicies } from './policies.ts';
 
 /**
- * `make conformance-cluster`: upstream's own suites on a cluster of three control planes and two workers that we made,
- * before and after it is scaled, a control plane of it replaced and its etcd moved. Each spec of the lists beside this
- * file must run and pass. KEEP=1 leaves the lab; a run that failed or was cut off leaves it as well, and the next one
- * goes on after the last step that was done. FOCUS=regexp runs those specs of upstream's and no step. CYCLONUS=1 instead
- * makes a cluster whose network enforces policies, and has cyclonus ask whether it does.
+ * `make conformance-cluster`: upstream's own suites on a cluster of three control planes and two workers that the operator
+ * creates. They run before and after the cluster is scaled, a control plane is replaced and etcd is moved. Each spec of the
+ * lists beside this file must run and pass. KEEP=1 leaves the lab running. A failed or interrupted run leaves it too, and
+ * the next run continues after the last finished step. FOCUS=regexp runs only the upstream specs that match, and no step.
+ * CYCLONUS=1 instead creates a cluster whose network enforces policies, and checks it with cyclonus.
  */
 
-/** The meta cluster's host, three control planes, two workers, and one to spare. */
+/** The meta cluster's host, three control planes, two workers, and one spare. */
 const HOSTS = 7;
 const { CYCLONUS, FOCUS, KEEP, PROCS = '4' } = process.env;
 
@@ -34,7 +34,7 @@ function stepsOn(hosts: readonly LabHost[]): readonly Step[] {
   ): Step => ({ name, change: { route, body: { [list]: bodyOf(to) }, stands: { [list]: to } } });
   const [first, , , fourth] = hosts;
   return [
-    // First, as long as a token that let a host join lives.
+    // This step is first: it needs the join token, which expires.
     { name: "kubeadm's specs, as made", list: 'kubeadm.txt' },
     { name: 'conformance, as made', list: 'specs.txt' },
     scaled('one worker more', 'scaleup', 'nodeList', at(3, 4, 5)),

@@ -24,7 +24,7 @@ const dir = join(reportsDir, 'policies');
 
 const listed = async () => specsIn(await readFile(join(import.meta.dirname, 'policies.txt'), 'utf8'));
 
-/** Builds what is run; throws when the list is not what would be run, before anything is made. */
+/** Builds the programs that run. Throws before it creates anything if the list differs from the cases that would run. */
 export async function preparePolicies(say: Say): Promise<void> {
   await testImages(say);
   const cases = (await policyCases(join(reportsDir, 'policies-cases'), say)).map((name) => ({
@@ -35,7 +35,7 @@ export async function preparePolicies(say: Say): Promise<void> {
   if (wrong.length > 0) throw new UsageError(`policies.txt is not what cyclonus runs:\n${wrong.join('\n')}`);
 }
 
-/** Runs the listed cases on a cluster with a network that enforces policies, which is made first and deleted last. */
+/** Runs the listed cases on a cluster whose network enforces policies. Creates the cluster first and deletes it last. */
 export async function checkPolicies(meta: Meta, keep: boolean, say: Say): Promise<string> {
   const hosts = meta.hosts.slice(0, POLICY_HOSTS - 1);
   await made(meta, say);
@@ -53,7 +53,7 @@ export async function checkPolicies(meta: Meta, keep: boolean, say: Say): Promis
   return `${cases.length} cases of cyclonus passed`;
 }
 
-/** Makes the cluster, unless an earlier run has. */
+/** Creates the cluster unless an earlier run has created it. */
 async function made(meta: Meta, say: Say): Promise<void> {
   const keys: Secret = {
     metadata: { ...key, name: KEYS },
@@ -72,7 +72,7 @@ async function made(meta: Meta, say: Say): Promise<void> {
   };
   await announced(say, 'a cluster that enforces policies', async () => {
     await meta.client.apply(KUBERNETES_CLUSTERS, wanted, options);
-    // Of a cluster that is there already, this was asked before and is answered at once.
+    // If the cluster exists, its creation was requested by an earlier run, and this returns at once.
     await untilDone(meta, NAME, OPERATION_MS);
   });
 }

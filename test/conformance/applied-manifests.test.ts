@@ -9,10 +9,10 @@ import { ensureBinaries } from '#lab/artifacts/binaries.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
-/** The script that applies a user's manifests, against a real API server. */
+/** The script that applies a user's manifests, run against a real API server. */
 const ansible = join(import.meta.dirname, '../../ansible');
 const WIDGETS = { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true };
-/** The object before its definition and its namespace: only a later try can make it. */
+/** The object comes before its definition and its namespace, so only a later try can create it. */
 const WRONG_WAY_ROUND = `
 apiVersion: example.com/v1
 kind: Widget
@@ -61,7 +61,7 @@ async function apply(...files: [name: string, text: string][]) {
   const script = [
     await read('files/prelude.sh'),
     `export KUBECONFIG=${inject('kubeconfigPath')} PATH=${binaries}:$PATH KUBECACHEDIR=${dir}/cache`,
-    // bash counts on from what is written into SECONDS.
+    // bash continues to count from the value that is assigned to SECONDS.
     'sleep() { SECONDS=$((SECONDS + $1)); command sleep 0.2; }',
     await read('roles/manifests/files/apply.sh'),
   ].join('\n');

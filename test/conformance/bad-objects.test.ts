@@ -18,8 +18,8 @@ import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator
 import { type Property, propertiesOf, schemaSchema, variantsOf, withValue } from './variants.ts';
 
 /**
- * Every property of the CRD, given what it may be and what it may not: the API server refuses what it can, and what an
- * older or edited CRD has let in does not disturb the controller.
+ * Sets every property of the CRD to valid and to invalid values. The API server refuses what it can. Values that an older or
+ * edited CRD accepts must not disturb the controller.
  */
 const crd: KubeObject = parse(crdFiles['kubernetesclusters.ecs.yun.com.yaml'] ?? '');
 const { spec: crdSpec } = z
@@ -40,7 +40,7 @@ const { spec: crdSpec } = z
 const [version] = crdSpec.versions;
 const { openAPIV3Schema } = version.schema;
 const properties = propertiesOf(openAPIV3Schema.properties.spec);
-/** The same kind with a spec of any shape. */
+/** Returns the CRD with a spec of any shape. */
 const openCrd = () => {
   const anything = { 'x-kubernetes-preserve-unknown-fields': true };
   const schema = {
@@ -52,10 +52,10 @@ const openCrd = () => {
   return { ...crd, spec: { ...crdSpec, versions } };
 };
 
-/** A file of manifests without any: what is in it, the Job judges. */
+/** A manifest file that is empty: the Job, not the controller, checks its content. */
 const FILE = { configMap: 'addons', key: 'a.yaml', sha256: sha256('') };
 
-/** Everything that can be said is said. */
+/** Returns a spec with every field set. */
 const full = (net: number): Spec => {
   const host = (last: number) => ({
     ip: `10.60.${net}.${last}`,
@@ -99,7 +99,7 @@ const full = (net: number): Spec => {
   };
 };
 
-/** With every list of a rule, so that each can be filled wrongly. */
+/** A rule with all of its lists, so that each list can get an invalid value. */
 const RULE = {
   level: 'Metadata' as const,
   users: [],
@@ -116,7 +116,7 @@ let operator: TestOperator;
 let strict: Ground;
 
 beforeAll(async () => {
-  // Its own: nobody else wants a kind without a schema.
+  // A separate API server, because no other test wants a CRD without a schema.
   server = await startApiServer({ controllerManager: true });
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
     userAgent: 'test',
@@ -148,7 +148,7 @@ const conditions = (cluster: KubernetesCluster | undefined) =>
 const stalled = (cluster: KubernetesCluster | undefined) =>
   cluster?.status?.conditions?.find(({ type }) => type === 'Stalled');
 
-/** Of a cluster of one control plane that has a policy. */
+/** Expected condition reasons of a cluster with one control plane and a remediation policy. */
 const MADE = { Ready: 'Created', UpToDate: 'Applied', RemediationReady: 'OneControlPlane' };
 
 const objectOf = (name: string, spec: unknown) => ({
@@ -158,10 +158,10 @@ const objectOf = (name: string, spec: unknown) => ({
 const create = (name: string, spec: unknown) =>
   operator.client.create(KUBERNETES_CLUSTERS, objectOf(name, spec));
 
-/** Writes a spec and answers how the controller judged it. */
+/** Writes a spec and returns the cluster after the controller has observed it. */
 async function judged(name: string, spec: unknown): Promise<KubernetesCluster | undefined> {
   const key = { namespace: operator.namespace, name };
-  // A spec that is nothing is taken away.
+  // An undefined spec is removed from the object.
   const change =
     spec === undefined ? { op: 'remove', path: '/spec' } : { op: 'add', path: '/spec', value: spec };
   const { metadata } = await operator.client.patch(KUBERNETES_CLUSTERS, key, [change], { type: 'json' });
@@ -196,7 +196,7 @@ describe.each(properties.map((property) => [fieldOf(property), property] as cons
         expect(stalled(cluster), given).toMatchObject({ reason: 'InvalidSpec' });
         expect(stalled(cluster)?.message, given).toContain(field);
       }
-      // Labels and taints that are allowed are set, and set back: the cluster is what the spec says in the end.
+      // Allowed labels and taints are set and reset, so the cluster matches the spec at the end.
       await judged('demo', full(0));
       const healed = await operator.until('demo', (one) => conditions(one)['UpToDate'] === 'Applied');
       expect(conditions(healed)).toEqual(MADE);
@@ -206,7 +206,7 @@ describe.each(properties.map((property) => [fieldOf(property), property] as cons
 );
 
 it('a cluster that is asked for with a bad spec is made once that is corrected', async () => {
-  // The hosts of one list stand for those of all: their shape is one.
+  // The hosts of one list are enough: hosts of all lists have the same schema.
   const some = properties.filter(({ path: [, list = ''], path }) => list === 'nodeList' || path.length < 3);
   const wrong = some.flatMap((property) => {
     const [first] = variantsOf(property).filter(({ what }) => what === 'invalid');
@@ -236,7 +236,7 @@ it('a cluster that is asked for with a bad spec is made once that is corrected',
   await Promise.all(Array.from({ length: 8 }, work));
 }, 180_000);
 
-/** `taken`, or why not. */
+/** Returns `taken`, or the reason of the refusal. */
 async function answerOf(client: Client, spec: unknown): Promise<string> {
   try {
     await client.create(

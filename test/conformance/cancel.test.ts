@@ -43,7 +43,7 @@ const cancel = async () => {
   const id = (await operator.get('demo'))?.status?.operation?.id ?? '';
   await annotate({ [annotations.cancel]: id, [annotations.cancelledBy]: 'alice' });
 };
-/** As a run that stops when its server says so: it hears of it when status does. */
+/** Simulates a run that stops when the server notifies it, which is when status has the cancellation. */
 const stopsWhenReported = (ending: Extract<Ending, { kind: 'report' }>) => async (): Promise<Ending> => {
   await reported();
   return { ...ending, reason: 'Cancelled', message: 'it stopped at step "Take hosts"' };
@@ -88,7 +88,7 @@ describe('an operation that is cancelled', () => {
       ['Joined', true],
       ['Held', true],
     ]);
-    // The annotation stays where it is, and names that operation and no other.
+    // The annotation stays, but names only the earlier operation.
     script = () => success;
     await operator.apply('demo', spec(2), 'creating', 'b');
     await operator.until('demo', (now) => word(now) === 'create-finished');
@@ -103,7 +103,7 @@ describe('an operation that is cancelled', () => {
       'demo',
       (now) => now?.status?.conditions?.some(({ reason }) => reason === 'Paused') ?? false,
     );
-    // Held before it is accepted: what is not accepted has no id, and its word can be taken away.
+    // The operation is paused before it is accepted: it has no id, and its annotation can be removed.
     expect((await operator.get('demo'))?.status?.operation).toBeUndefined();
     script = () => ({ kind: 'lost' });
     await operator.apply('demo', spec(2), 'creating', 'a');
@@ -113,7 +113,7 @@ describe('an operation that is cancelled', () => {
     const cluster = await operator.until('demo', (now) => word(now) === 'create-cancelled');
     expect(cluster?.status?.operation?.cancelledAt).toBeUndefined();
     expect(operator.started).toHaveLength(jobs);
-    // What the lost run did is unknown.
+    // The controller does not know what the lost run did, so its hosts count as touched.
     expect(await states()).toEqual([
       ['Held', true],
       ['Held', true],
@@ -185,7 +185,7 @@ describe('an operation that is cancelled', () => {
     await operator.restart();
     await operator.stopController();
     stop.resolve();
-    // The report is there, and nobody who judges it.
+    // The report exists, but no controller is running to process it.
     await expect
       .poll(async () => (await operator.client.list(JOBS, { namespace: operator.operatorNamespace })).items, {
         timeout: 20_000,

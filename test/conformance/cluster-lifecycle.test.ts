@@ -54,7 +54,7 @@ describe('a cluster, by annotation', () => {
     expect(kubeconfig).toMatchObject({ data: { value: Buffer.from(KUBECONFIG).toString('base64') } });
     const record = { namespace: operator.namespace, name: `kube-create-${cluster?.status?.operation?.id}` };
     const { data } = await operator.client.get<ConfigMap>(CONFIG_MAPS, record);
-    // Written at the beginning; the end leaves it.
+    // The record was written at the start; the end does not change it.
     expect([data?.['result'], JSON.parse(data?.['plan'] ?? '')]).toMatchObject([
       'finished',
       { hosts: [1, 2, 3].map((last) => ({ ...host(last), action: 'join' })) },
@@ -252,7 +252,7 @@ describe('a cluster, by annotation', () => {
     const key = { namespace: operator.namespace, name: 'demo-kubeconfig' };
     expect(await operator.client.find(SECRETS, key)).toBeDefined();
     await operator.client.delete(SECRETS, key);
-    // Any change of the object is a reason to look; without one it is looked at every ten minutes.
+    // Any change of the object triggers a reconcile; without one, the interval is ten minutes.
     await operator.client.patch(
       KUBERNETES_CLUSTERS,
       { namespace: operator.namespace, name: 'demo' },
@@ -314,7 +314,7 @@ describe('a cluster, by annotation', () => {
       (now) => now?.status?.conditions?.some(({ type }) => type === 'Stalled') ?? false,
     );
     expect(copy?.status?.conditions).toContainEqual(expect.objectContaining({ reason: 'IdentityConflict' }));
-    // Nor is it shown whose hosts these are.
+    // The copy does not show the hosts of the other object either.
     expect(copy?.status).not.toHaveProperty('hostStates.Joined');
     expect(operator.started).toHaveLength(1);
   });

@@ -16,9 +16,9 @@ import { isApiError } from '#runtime/wire/api-error.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** Rules of others that forbid what the operator wants to do (reliability row 24). */
+/** Policies of other parties that forbid what the operator does (reliability row 24). */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
-/** What is looked at again after half a minute is looked at again after a second. */
+/** A clock that is 30 times as fast: a recheck after half a minute happens after a second. */
 const hasty: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 30, run) };
 const spec = { cluster: { masterList: [{ ip: '10.249.0.1' }], nodeList: [{ ip: '10.249.0.2' }] } };
 let operator: TestOperator;
@@ -60,7 +60,7 @@ async function forbidJobs(client: Client, namespace: string): Promise<() => Prom
   };
   await client.create(POLICIES, policy);
   await client.create(BINDINGS, binding);
-  // The server takes a policy up when its own watch has brought it.
+  // The API server enforces a policy only after its own watch has delivered it.
   const container = { name: 'a', image: 'a' };
   const template = { spec: { restartPolicy: 'Never', containers: [container] } };
   const probe = { metadata: { namespace, name: 'probe' }, spec: { template } };
@@ -115,7 +115,7 @@ const shipped = z.looseObject({
 });
 const tokenSchema = z.object({ status: z.object({ token: z.string() }) });
 
-/** The controller's own account with the rights that we ship, and no namespace served yet. */
+/** Returns a client of the controller's own account with the shipped permissions, without any served namespace. */
 async function asShipped(admin: Client, namespace: string): Promise<Client> {
   const file = new URL('../../deploy/manifests/10-controller-rbac.yaml', import.meta.url);
   const text = readFileSync(file, 'utf8')
@@ -140,7 +140,7 @@ async function asShipped(admin: Client, namespace: string): Promise<Client> {
 
 const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** What the server thinks of it: a binding that is gone is taken notice of a moment later. */
+/** Asks the API server by SubjectAccessReview, because it notices a deleted binding only after a moment. */
 async function mayReadSecrets(admin: Client, namespace: string, operatorNamespace: string): Promise<boolean> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',

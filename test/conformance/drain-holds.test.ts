@@ -13,7 +13,7 @@ import { type Rules, refusal } from '#lab/fault-proxy/faults.ts';
 import { startFaultProxy } from '#lab/fault-proxy/start.ts';
 import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 
-/** What holds a drain, on a real API server: anything but pods that are evicted, or terminating. */
+/** A drain on a real API server is held only by pods that are neither evicted nor terminating. */
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const BUDGETS: Resource = {
   group: 'policy',
@@ -45,14 +45,14 @@ let owner: OwnerReference;
 let binaries: string;
 beforeAll(async () => {
   binaries = await ensureBinaries('kubernetes', ['kubectl'], () => {});
-  // kubectl asks that a pod has a controller, whatever kind that is.
+  // kubectl requires that a pod has a controller; its kind does not matter.
   const made = await world.client.create<KubeObject>(CONFIG_MAPS, { metadata: world.key('owner') });
   const { uid = '' } = made.metadata;
   owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid, controller: true };
 });
 
 interface Given {
-  /** Of the Node's condition Ready. */
+  /** Status of the Node's condition Ready. */
   ready?: 'True' | 'Unknown';
 }
 const nodes: string[] = [];
@@ -74,7 +74,7 @@ afterAll(async () => {
 interface PodOptions {
   bare?: boolean;
   emptyDir?: boolean;
-  /** Of its time to end: without a kubelet a pod that has some goes on terminating. */
+  /** Termination grace period. Without a kubelet, a pod with one stays terminating. */
   graceSeconds?: number;
   annotations?: Record<string, string>;
   phase?: string;
@@ -118,7 +118,7 @@ interface DrainOptions {
   env?: Record<string, string>;
   rules?: Rules;
 }
-/** Drains a node as a scale-down does; `rules` say what happens to the script's requests. */
+/** Drains a node as a scale-down does. `rules` are the proxy's faults for the script's requests. */
 async function drained(
   node: string,
   { seconds = SHORT, how = 'reached', env = {}, rules }: DrainOptions = {},
@@ -152,7 +152,7 @@ async function drained(
     ok: exitCode === 0,
     said: stderr,
     reported: stdout,
-    /** What became of the node: gone, or there and taking pods, or not. */
+    /** State of the node: deleted, open for pods, or cordoned. */
     node: left ? (left.spec?.unschedulable ? 'cordoned' : 'open') : 'gone',
     pods: (await world.client.list(PODS, { namespace: world.namespace })).items
       .filter((pod) => z.object({ spec: z.object({ nodeName: z.literal(node) }) }).safeParse(pod).success)
@@ -245,7 +245,7 @@ it('holds a node where a webhook answers evictions with 429', async () => {
   }
 });
 
-/** The first eviction is refused, and everything after it that asks who is left. */
+/** Refuses the first eviction, and every later request that lists the remaining pods. */
 function afterEvictions(): Rules {
   let begun = false;
   return (request) => {

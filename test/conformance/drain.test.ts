@@ -7,7 +7,7 @@ import { ensureBinaries } from '#lab/artifacts/binaries.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
-/** The script that removes nodes, against a real API server. */
+/** The script that removes nodes, run against a real API server. */
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const ansible = join(import.meta.dirname, '../../ansible');
 const text = (path: string) => readFile(join(ansible, path), 'utf8');
@@ -51,7 +51,7 @@ it('removes a node only where it has the address of the host that leaves', async
     ...['-o', 'jsonpath={.data}'],
   ]);
   const refused = Object.keys(JSON.parse(denied.stdout));
-  // Other tests have removed nodes as well.
+  // Other tests have removed nodes too.
   expect(refused).toEqual(expect.arrayContaining(['drain-leaves', 'drain-never']));
   expect(refused).not.toContain('drain-kept');
   await client.close();

@@ -34,7 +34,7 @@ const annotate = (name: string, annotationsOf: Record<string, string | null>) =>
     { type: 'merge' },
   );
 const label = (name: string, value: string | null) => annotate(name, { [annotations.dryRun]: value });
-/** An object that asks for nothing, then the annotation, then what is asked. */
+/** Creates an object without a request, then sets the dry-run annotation, then makes the request. */
 const rehearse = async (name: string, wanted: KubernetesCluster['spec'], word?: string) => {
   if (!(await operator.get(name))) await operator.apply(name, wanted);
   await label(name, 'All');
@@ -124,7 +124,7 @@ describe('annotation dry-run', () => {
     await rehearse('demo', spec(2), 'creating');
     const hash = (await planned('demo'))?.status?.plan?.hash ?? '';
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
-    // Somebody adds a worker between the plan and the word.
+    // Another user adds a worker between the plan and the operation annotation.
     await operator.apply('demo', spec(2, 3), 'creating', 'creating-1');
     await annotate('demo', { [annotations.plan]: hash, [annotations.dryRun]: null });
     const stalled = await operator.until(
@@ -134,12 +134,12 @@ describe('annotation dry-run', () => {
     expect(findCondition(stalled?.status?.conditions, 'Stalled')?.message).toMatch(/plan it anew/);
     expect(stalled?.status?.operation).toBeUndefined();
     expect(await held()).toBe(0);
-    // And takes it away again.
+    // The other user removes it again.
     await operator.apply('demo', spec(2), 'creating', 'creating-1');
     await annotate('demo', { [annotations.plan]: hash });
     const done = await operator.until('demo', (now) => now?.status?.phase === 'Running');
     expect(done?.status?.operation).toMatchObject({ sequence: 1, plan: hash });
-    // It says nothing of what is asked next.
+    // The approved plan does not apply to the next request.
     await annotate('demo', { [annotations.plan]: hash });
     await operator.apply('demo', spec(2, 3), 'scaling-up', 'up');
     await annotate('demo', { [annotations.plan]: hash });

@@ -5,7 +5,7 @@ import { startApiServer } from '#lab/apiserver/start.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
-/** What an etcd says that has used up its quota, in its own words and those of an API server before it. */
+/** Messages of an etcd that has used up its quota, from etcd itself and from an API server. */
 const QUOTA = 8 * 1024 ** 2;
 const CONFIG_MAPS = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 const NODES = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };

@@ -9,12 +9,12 @@ import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** Five clusters of two namespaces, of which two operations run at once. */
+/** Five clusters in two namespaces, with at most two operations at once. */
 const MOST = 2;
 let operator: TestOperator;
 let label: string;
 let other: string;
-/** Runs that were begun and have not ended, by their cluster's address, and how to end them. */
+/** Runs that have started and not ended, by the cluster's address, each with a function that ends it. */
 let running: Map<string, () => void>;
 let peak: number;
 const last = { a1: 1, a2: 2, a3: 3, a4: 4, b1: 5, b2: 6 };
@@ -75,7 +75,7 @@ it('runs two at once, fairly across namespaces, through a restart', async () => 
   await ask('b1');
   await eventually(() => saysOf('b1')).toBe('is the next to begin');
   await ask('b2');
-  // Of this namespace none ran; with one of them it has as many as the other.
+  // No operation of this namespace runs. After b1 has started, both namespaces have one each.
   await eventually(() => saysOf('b2')).toBe('waits for 1 operation before it');
   await eventually(() => saysOf('a3')).toBe('waits for 2 operations before it');
   expect((await get('a3'))?.status).toMatchObject({
@@ -90,7 +90,7 @@ it('runs two at once, fairly across namespaces, through a restart', async () => 
   await runs().toEqual([ipOf('a2'), ipOf('b1')]);
   await eventually(() => saysOf('a3')).toBe('is the next to begin');
 
-  // What waits and holds nothing can be cancelled, and go, at once.
+  // An operation that waits and holds no hosts can be cancelled at once, and its cluster deleted.
   await ask('a4');
   await eventually(() => saysOf('a4')).toBe('waits for 2 operations before it');
   const id = (await get('a4'))?.status?.operation?.id ?? '';
@@ -123,7 +123,7 @@ it('passes over who is paused, and cuts off at once what a deletion ends', async
     operator.client.patch(KUBERNETES_CLUSTERS, keyOf('a3'), { spec: { paused } }, { type: 'merge' });
   await pause(true);
   await eventually(() => saysOf('a4')).toBe('is the next to begin');
-  // Its deletion goes on in the place of its creation, and leaves it to the next when it is done.
+  // The deletion takes the place of the creation in the queue, and frees it when it is done.
   await operator.client.delete(KUBERNETES_CLUSTERS, keyOf('a1'));
   await eventually(() => operator.started.filter((job) => job.startsWith('delete')).length).toBe(1);
   expect(operator.started).toHaveLength(3);

@@ -7,7 +7,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { type MadeCluster, startMadeCluster } from '../worlds/made-cluster.ts';
 import { startOperator, type TestOperator } from '../worlds/operator.ts';
 
-/** Health of made clusters, seen over their kubeconfig: a real API server whose nodes a test writes. */
+/** Health of created clusters, probed with their kubeconfig: a real API server whose nodes the test writes. */
 let made: MadeCluster;
 let operator: TestOperator;
 let events: string[];
@@ -47,7 +47,7 @@ const says = (cluster: KubernetesCluster | undefined, type: string): string => {
 };
 const until = (type: string, wanted: string, name = 'demo') =>
   operator.until(name, (cluster) => says(cluster, type) === wanted);
-/** Resolves when the cluster was looked at so often again. */
+/** Resolves when the cluster was probed `times` more. */
 async function checksAgain(times: number): Promise<void> {
   const before = made.checks();
   await expect.poll(made.checks, { timeout: 30_000 }).toBeGreaterThan(before + times);
@@ -62,7 +62,7 @@ it('tells of a node that is away and comes back, and of etcd', async () => {
     'True AllReady',
     'True AllReady',
     'True AllHealthy',
-    // Those of the proxy are made for a month.
+    // The certificates of the proxy are valid for one month only.
     'True ExpiresSoon',
   ]);
   expect(well?.status?.nodes).toEqual({ ready: 2, total: 2 });
@@ -162,7 +162,7 @@ it('follows nothing that somebody writes into the kubeconfig', async () => {
     const key = { namespace: operator.namespace, name: 'demo-kubeconfig' };
     const write = (text: string) =>
       operator.client.patch(SECRETS, key, { data: secretData({ value: text }) }, { type: 'merge' });
-    // Another server is not asked: the hosts on record are.
+    // The other server gets no request: the controller probes the hosts on record.
     const elsewhere = `https://127.0.0.9:${made.port}`;
     await write(made.kubeconfig({ server: elsewhere, 'tls-server-name': 'x', 'proxy-url': elsewhere }));
     await checksAgain(3);
@@ -202,7 +202,7 @@ it('looks at the others while one hangs, and at none that is being deleted', asy
   }
 });
 
-/** A cluster that is being deleted is looked at no more; somebody's finalizer keeps its object here. */
+/** Checks that a cluster in deletion is no longer probed; a foreign finalizer keeps its object. */
 async function isLeftAlone(othersAreLookedAt: (times: number) => Promise<void>): Promise<void> {
   const key = { namespace: operator.namespace, name: 'demo' };
   const patch = (finalizers: string[]) =>
@@ -212,7 +212,7 @@ async function isLeftAlone(othersAreLookedAt: (times: number) => Promise<void>):
   await operator.client.delete(KUBERNETES_CLUSTERS, key);
   const going = await until('HostsReachable', 'absent');
   expect(going?.status).not.toHaveProperty('nodes');
-  // A look that was under way ends.
+  // A probe that is in progress ends first.
   await othersAreLookedAt(1);
   const checks = made.checks();
   await othersAreLookedAt(2);

@@ -22,7 +22,7 @@ const spec = (round: number, history: number): KubernetesCluster['spec'] => ({
     nodeList: [{ ip: '10.248.0.2', labels: { round: String(round) } }],
   },
 });
-/** Carries out the next operation; answers its id. */
+/** Carries out the next operation and returns its id. */
 async function next(round: number, history: number): Promise<string> {
   const [asked, done] = round === 1 ? ['creating', 'create-finished'] : ['relabeling', 'relabel-finished'];
   await operator.apply('demo', spec(round, history), asked, String(round));

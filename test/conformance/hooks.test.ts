@@ -19,7 +19,7 @@ import { HOOK_FILE } from '#protocol/hook.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** A user's own playbooks around operations; what their pods do is ansibleinit's. */
+/** Users' own playbooks around operations. What their pods do is tested with ansibleinit. */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 const done: Ending = { kind: 'exit', code: 0 };
 const failed: Ending = {
@@ -30,7 +30,7 @@ const failed: Ending = {
 };
 const isHook = (job: string) => job.startsWith('hook-');
 const TEXT = '- hosts: all\n  tasks: [{raw: "true # {{ x }}"}]\n';
-/** For what follows from events, on a machine that does much else. */
+/** Timeout for steps that follow from events, for a busy machine. */
 const LATE = { timeout: 20_000 };
 let script: (job: string) => Ending | Promise<Ending>;
 let operator: TestOperator;
@@ -70,7 +70,7 @@ const stalledAs = async (reason: string) => {
   const cluster = await operator.until('demo', (now) => stall(now)?.reason === reason);
   return stall(cluster)?.message;
 };
-/** The kinds of runs that began, in order. */
+/** Returns the kinds of runs that have started, in order. */
 const began = () => operator.started.map((job) => job.split('-')[0]);
 const hookJobs = async () => {
   const { items } = await operator.client.list<Job>(JOBS, { namespace: operator.operatorNamespace });
@@ -102,7 +102,7 @@ describe('spec.hooks', () => {
     expect(new Set(operator.started).size).toBe(4);
     for (const { text, working } of seen) {
       expect(text).toBe(TEXT);
-      // No other pod works beside it.
+      // No other pod works at the same time.
       expect(working).toHaveLength(1);
       expect(JSON.stringify(working)).not.toMatch(/serviceAccountToken|SERVER_URL/);
     }
@@ -160,7 +160,7 @@ describe('spec.hooks', () => {
       await operator.restart();
       await operator.stopController();
       ends[index]?.resolve(done);
-      // It ends, and nobody who sees it.
+      // The hook ends while no controller is running.
       const ended = async () => (await hookJobs()).at(-1)?.status?.succeeded;
       await expect.poll(ended, LATE).toBe(1);
       await operator.restart();

@@ -24,7 +24,7 @@ import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { logStoreIn } from '#server/logs/log-store.ts';
 import { type Ending, endJobs } from '../worlds/scripted-jobs.ts';
 
-/** The installer of Jobs in a world with the real Job controller, whose pods end by the word of a test. */
+/** The installer of Jobs with the real Job controller, whose pods end when the test says so. */
 const test = useNamespace('installer');
 const stopping = new AbortController();
 let world: InstallerWorld;

@@ -11,7 +11,7 @@ import { expectAsPlanned } from '../worlds/as-planned.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** A user's own manifests, from the ConfigMap to the run spec of the run; what the run does with them is ansibleinit's. */
+/** A user's own manifests, from the ConfigMap to the run spec. What the run does with them is tested with ansibleinit. */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 const TEXT = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a, annotations: {t: "{{ x }}"}}\n';
 let script: (job: string) => Ending | Promise<Ending>;
@@ -45,7 +45,7 @@ const stalled = (reason: string) => operator.until('demo', (cluster) => stall(cl
 const word = (text: string) =>
   operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
 
-/** The run spec of a run that is there. */
+/** Returns the run spec of a Job that exists. */
 async function orderOf(job: string) {
   const where = { namespace: operator.operatorNamespace, name: attemptSecretName(job) };
   const secret = await operator.client.get<Secret>(SECRETS, where);
@@ -69,7 +69,7 @@ describe('spec.addons.manifests', () => {
     expect(gunzipSync(Buffer.from(found?.content ?? '', 'base64')).toString()).toBe(TEXT);
     expect(created?.steps.map(({ name }) => name)).toContain('Apply manifests');
     await expectAsPlanned(operator, 'demo');
-    // Whatever becomes of the ConfigMap, the cluster is made, and grows.
+    // The cluster is created and scaled up, whatever happens to the ConfigMap.
     await operator.client.delete(CONFIG_MAPS, key('addons'));
     const { cluster, addons } = spec(file());
     const nodeList = [...(cluster.nodeList ?? []), { ip: `10.252.${net}.3` }];
@@ -85,12 +85,12 @@ describe('spec.addons.manifests', () => {
     expect(missing?.status?.operation).toBeUndefined();
     await expect.poll(() => events.join()).toContain('ManifestsMissing: spec.addons.manifests[0]');
     await keep({ 'b.yaml': TEXT });
-    // What only time would look at again is looked at when the object changes.
+    // A change of the object triggers a check that otherwise only a timer would.
     await operator.apply('demo', spec(file('other')), 'creating');
     await operator.until('demo', (cluster) => /has no key a\.yaml/.test(stall(cluster)?.message ?? ''));
     await change(TEXT);
     await operator.apply('demo', spec(file('another')), 'creating');
-    // The file that came back may have been compared with the sum before.
+    // The controller may have compared the restored file with the previous sum.
     const says = `ConfigMap addons, key a.yaml has SHA-256 ${sha256(TEXT)}, and ${sha256('another')} was asked for`;
     const changed = await operator.until('demo', (one) => stall(one)?.message.includes(says) ?? false);
     expect(stall(changed)?.reason).toBe('ManifestsChanged');
@@ -101,7 +101,7 @@ describe('spec.addons.manifests', () => {
 
   it('that somebody edits after the creation was accepted are not applied', async () => {
     await keep();
-    // The first attempt is lost; the next one would read the file again.
+    // The first attempt is lost, so the next attempt would read the file again.
     script = async () => {
       await change(`${TEXT}# mine\n`);
       return { kind: 'lost' };

@@ -21,7 +21,7 @@ import { type Client, clientOver } from '#runtime/client/client.ts';
 import { isConflict } from '#runtime/wire/api-error.ts';
 import { type Ground, groundOn } from '../worlds/ground.ts';
 
-/** What is written between a look and the write that follows from it: no write goes over it. */
+/** Other writes between a read of the controller and its write: the controller overwrites none of them. */
 const namespace = `meanwhile-${randomUUID().slice(0, 8)}`;
 const { installer } = scriptedInstaller();
 const noPlan = (sequence: number) => ({
@@ -50,7 +50,7 @@ afterAll(async () => {
   await ground.leave();
 });
 
-/** The client as one sees it whose first call of `method` something comes before. */
+/** Returns a client that runs `meanwhile` before its first call of `method`. */
 function interrupted(method: string, meanwhile: () => Promise<unknown>): Client {
   let open = true;
   return clientOver({
@@ -65,7 +65,7 @@ function interrupted(method: string, meanwhile: () => Promise<unknown>): Client 
   });
 }
 
-/** A cluster as the controller saw it before somebody asked for something. */
+/** Returns a cluster as the controller read it before a user made a request. */
 async function outdated(name: string) {
   const made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, {
     metadata: { namespace, name },
@@ -192,7 +192,7 @@ it('a host that could not be reset is taken by one cluster only, and is its own 
   const refusal = { reason: 'HostConflict', message };
   await expect(hosts.hold('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
   await expect(hosts.refuseOthers('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
-  // Its own again, after it could not be reset once more.
+  // The host belongs to its cluster again, after another reset of it failed.
   await hosts.note('second', ip, { state: 'Unclean', taken: false });
   await hosts.hold('second', 'n/second', clusterHosts);
   await expect(hosts.hold('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);

@@ -6,7 +6,7 @@ import { systemClock } from '#base/clock.ts';
 import { type MadeCluster, startMadeCluster } from '../worlds/made-cluster.ts';
 import { startOperator, type TestOperator } from '../worlds/operator.ts';
 
-/** Remediation: control planes that answer at addresses of the loopback, nodes that a test writes, and a clock of its own. */
+/** Remediation: control planes that answer on loopback addresses, nodes that the test writes, and a separate clock. */
 let made: MadeCluster;
 let operator: TestOperator;
 let events: string[];
@@ -64,12 +64,12 @@ const says = (cluster: KubernetesCluster | undefined): string => {
   return found ? `${found.status} ${found.reason}` : 'absent';
 };
 const untilSays = (wanted: string) => operator.until('demo', (cluster) => says(cluster) === wanted);
-/** Resolves when the cluster was looked at so often again; each look asks every control plane that answers. */
+/** Resolves when the cluster was probed `times` more. Each probe asks every control plane that answers. */
 async function checksAgain(times: number): Promise<void> {
   const before = made.checks();
   await expect.poll(made.checks, { timeout: 30_000 }).toBeGreaterThan(before + 3 * times);
 }
-/** Time goes by, and the cluster is looked at afterwards. */
+/** Moves the clock, then waits for a probe of the cluster. */
 async function pass(ms: number): Promise<void> {
   aheadMs += ms;
   await checksAgain(3);
@@ -110,7 +110,7 @@ it('replaces one that stays away, once in a day, and tells when no spare is left
   await pass(2 * MINUTE);
   expect(replacements()).toBe(1);
   expect(mastersOf(await operator.get('demo'))).toEqual([1, 2, 4].map(ip));
-  // Nobody looked for so long: who is away now has been so since now.
+  // There was no probe during this day, so a control plane that is away counts as away from now.
   aheadMs += DAY;
   await untilSays('True ControlPlaneAway');
   await checksAgain(2);

@@ -9,7 +9,7 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import type { ConfigMap } from '#runtime/testing/test-namespace.ts';
 
-/** The list of nodes that were removed, which loses those that nothing can come back from. */
+/** The list of removed nodes, from which nodes disappear that cannot come back. */
 const ansible = join(import.meta.dirname, '../../ansible');
 const text = (path: string) => readFile(join(ansible, path), 'utf8');
 const LIST = { namespace: 'kube-system', name: 'matryoshka-removed-nodes' };
@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(root, { recursive: true });
 });
 
-/** Names of that list that are left of these, once hosts were reset; `flags` are of the controller manager. */
+/** Returns the names that remain in the list after hosts were reset. `flags` are those of the controller manager. */
 async function left(data: Record<string, string>, reset: string, flags: string): Promise<string[]> {
   await writeFile(join(root, 'etc/kubernetes/manifests/kube-controller-manager.yaml'), `    - ${flags}\n`);
   const list: ConfigMap = { metadata: LIST, data };
@@ -46,7 +46,7 @@ async function left(data: Record<string, string>, reset: string, flags: string):
     env: { RESET: reset, MATRYOSHKA_ROOT: root },
   });
   const { data: now = {} } = await client.get<ConfigMap>(CONFIG_MAPS, LIST);
-  // Other tests remove nodes as well.
+  // Other tests remove nodes too.
   return Object.keys(now)
     .filter((name) => name in data)
     .sort();

@@ -42,7 +42,7 @@ let app: FastifyInstance;
 let token: string;
 let net = 100;
 
-// Its own: an operator sees the clusters of all namespaces, and of two of them each would take the other's.
+// A separate API server: an operator sees the clusters of all namespaces, so two operators would take each other's.
 beforeAll(async () => {
   apiServer = await startApiServer({ controllerManager: true });
 });
@@ -84,7 +84,7 @@ afterEach(async () => {
 const host = (last: number) => ({ ip: `10.${net}.0.${last}` });
 const word = (text: string) =>
   operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
-/** The status of a call of the demo cluster's route, by the client that people use. */
+/** Returns the status code of a call of the demo cluster's route, made with the published client. */
 async function call(
   route: typeof createCluster | ReturnType<typeof routeOf> | typeof deleteCluster | typeof getLogs,
   body?: z.input<typeof createCluster.body>,
@@ -125,7 +125,7 @@ it('a cluster lives its whole life by REST, beside a controller that writes as i
     'scale-down',
     'delete',
   ]);
-  // Names are free again at once.
+  // The name can be used again at once.
   expect(await call(createCluster, creation())).toBe(200);
   await word('create-finished');
 });
@@ -158,7 +158,7 @@ it('what a dry run plans is what the controller accepts, by its hash', async () 
   const { again } = await sealed('POST', '/relabel', { nodeList: [{ ...host(2), ...rack }] });
   await word('relabel-finished');
   await expectAsPlanned(operator, 'demo');
-  // That plan was for once.
+  // The plan can be used only once.
   expect(await again()).toMatchObject({ status: 409 });
   await sealed('POST', '/repair', {});
   await word('repair-finished');

@@ -11,9 +11,9 @@ import { clientOf } from '#lab/meta/cluster.ts';
 import { kubeadmProblems } from '#operations/validate-kubeadm.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 
-/** What the role of control planes makes for API servers, read by a real one. */
+/** Files that the control plane role writes for API servers, read by a real one. */
 const ansible = join(import.meta.dirname, '../../ansible');
-/** One rule of every kind that is let in. */
+/** A policy with one rule of every allowed kind. */
 const POLICY = {
   omitStages: ['RequestReceived'],
   omitManagedFields: true,
@@ -73,7 +73,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** Everything that etcd has written. */
+/** Returns everything that etcd has written. */
 async function stored(): Promise<Buffer> {
   const folder = join(dir, 'server/etcd/member/wal');
   return Buffer.concat(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of a CRD's schema that says what a value may be. */
+/** The part of a CRD's schema that describes allowed values. */
 export interface Schema {
   type?: string | undefined;
   enum?: string[] | undefined;
@@ -30,13 +30,13 @@ export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
 );
 
 export interface Property {
-  /** Of an array its first member, of a map its key `k`. */
+  /** Path of the property. Arrays contribute their first item, maps their key `k`. */
   path: string[];
   schema: Schema;
   required: boolean;
 }
 
-/** Every property below a schema, itself included. */
+/** Lists every property below a schema, including the schema itself. */
 export function propertiesOf(schema: Schema, path: string[] = [], required = true): Property[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
     propertiesOf(one, [...path, name], schema.required?.includes(name) ?? false),
@@ -50,11 +50,11 @@ export function propertiesOf(schema: Schema, path: string[] = [], required = tru
 
 export interface Variant {
   what: 'valid' | 'boundary' | 'invalid' | 'removed';
-  /** Undefined: the property is taken away. */
+  /** New value; undefined removes the property. */
   value: unknown;
 }
 
-/** What a property may be given, and what not, as its schema says. */
+/** Lists valid and invalid values of a property, by its schema. */
 export function variantsOf({ schema, required }: Property): Variant[] {
   const { type, pattern, maxLength, minimum, maximum } = schema;
   const some = (what: Variant['what'], ...values: unknown[]): Variant[] =>
@@ -82,7 +82,7 @@ export function variantsOf({ schema, required }: Property): Variant[] {
   ];
 }
 
-/** A copy of `whole` with another value at `path`. */
+/** Returns a copy of `whole` with another value at `path`. */
 export function withValue(whole: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
   if (name === undefined) return value;
   if (Array.isArray(whole) || (whole === undefined && /^\d+$/.test(name))) {

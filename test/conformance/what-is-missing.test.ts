@@ -6,7 +6,10 @@ import { annotations, labels } from '#api/names.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** Secrets that are not there, operations that a restored backup has forgotten, Secrets of our names that are somebody else's, releases that are offered no more. */
+/**
+ * Missing Secrets, operations that a restored backup does not have, foreign Secrets with our names, and releases that are no
+ * longer offered.
+ */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 let operator: TestOperator;
 
@@ -86,7 +89,7 @@ it('a marked Secret without an owner is somebody else’s; one of an object that
   await operator.client.delete(SECRETS, key('demo-kubeconfig'));
   await operator.apply('demo', spec(2), 'creating', 'again');
   await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
-  // As a restore from a backup leaves it: another uid, and what it says may be of any cluster.
+  // A Secret as restored from a backup: another owner uid, and content that may be of any cluster.
   const made = await operator.client.get<Secret>(SECRETS, key('demo-kubeconfig'));
   const [owner] = made.metadata.ownerReferences ?? [];
   const stale = {

@@ -5,7 +5,7 @@ import { useWorkspaces } from '#addons/workspace/testing/workspace-world.fixture
 import { grpcurl } from '#lab/grpc/clients.ts';
 import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
 
-/** Clients that know nothing of us but the .proto file, or not even that, and the authority's certificate. */
+/** Clients that have only the .proto file, or not even that, and the CA certificate. */
 const INSTALL_MS = 20 * 60_000;
 const CALL_MS = 60_000;
 const test = useWorkspaces();

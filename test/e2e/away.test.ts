@@ -16,7 +16,7 @@ import { answersAt, talkingPod } from './pods-that-talk.ts';
 import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
-/** Nodes that are away, and hosts that only seem to be: by SSH, or by a Node that somebody has deleted. */
+/** Nodes that are away, and hosts that only seem to be: without SSH, or with a Node that a user has deleted. */
 const NAME = 'absent';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
@@ -92,7 +92,7 @@ describe('a cluster', () => {
     await client?.delete(NODES, { namespace: '', name });
     await done(`${PATH}/repair`, {});
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
-    // Pods get addresses of its new range.
+    // The repaired node has a new pod CIDR, and its pods get addresses of it.
     const [near, far] = await Promise.all([podOn('near', WORKER), podOn('far', 0)]);
     await seen(
       'pods that answer each other',
@@ -109,7 +109,7 @@ describe('a cluster', () => {
     await Promise.all([2, WORKER].map((index) => faults.powerOn(host(index))));
     const all = nodes(0, 1, WORKER, SPARE);
     await seen('the worker Ready again', async () => (await readyNodesOf(meta, NAME)).join() === all.join());
-    // By one that connects to it: a relabel does not.
+    // The endpoints come with an operation that connects to the worker, which a relabel does not.
     await done(`${PATH}/relabel`, {
       nodeList: [{ ...entries(WORKER)[0], labels: { 'example.com/a': 'b' } }],
     });

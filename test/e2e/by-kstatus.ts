@@ -8,7 +8,10 @@ import { createInformer } from '#runtime/cache/informer.ts';
 const is = (one: KubernetesCluster, type: string) =>
   findCondition(one.status?.conditions, type)?.status === 'True';
 
-/** In progress while something runs or was edited, current after it, failed when a person must act. */
+/**
+ * Returns the wanted kstatus: in progress while an operation runs or an edit waits, current after it, failed if a user must
+ * act.
+ */
 function wantedOf(one: KubernetesCluster): string {
   if (one.metadata.deletionTimestamp) return 'Terminating';
   if (one.status?.observedGeneration !== one.metadata.generation) return 'InProgress';
@@ -16,7 +19,7 @@ function wantedOf(one: KubernetesCluster): string {
   return is(one, 'UpToDate') ? 'Current' : 'InProgress';
 }
 
-/** Keeps every version of the object that a watch shows from now on, and says how other tools read them. */
+/** Keeps every version of the object that a watch delivers from now on, and computes its kstatus. */
 export async function watchedByKstatus(meta: Meta, name: string) {
   const versions: KubernetesCluster[] = [];
   const ending = new AbortController();
@@ -32,9 +35,9 @@ export async function watchedByKstatus(meta: Meta, name: string) {
   await informer.whenSynced();
   return {
     stop: () => ending.abort(new Error('seen')),
-    /** What kstatus said of each version, and what was wanted. */
+    /** Returns kstatus' result for each version, and the wanted one. */
     async read(): Promise<{ said: string[]; wanted: string[] }> {
-      // Before the controller has seen it the object says nothing, and kstatus takes that for done.
+      // Before the controller has seen the object it has no status, which kstatus reads as current.
       const reported = versions.filter(({ status }) => status?.observedGeneration !== undefined);
       const withKind = reported.map((one) => ({
         apiVersion: 'ecs.yun.com/v1',

@@ -14,7 +14,7 @@ const KEYS = 'kubectl-keys';
 export interface Wanted {
   masters: readonly HostEntry[];
   workers?: readonly HostEntry[];
-  /** Annotation that asks; left out: only the spec is applied. */
+  /** Operation annotation. Default: only the spec is applied. */
   word?: string;
   requestId?: string;
   secret?: string;
@@ -24,7 +24,7 @@ export interface Wanted {
   externalLoadBalancer?: string;
 }
 
-/** A person at a shell: files that are applied, `kubectl wait`, `kubectl get`. */
+/** Simulates a user at a shell: applied files, `kubectl wait`, `kubectl get`. */
 export function byKubectl(meta: Meta, name: string) {
   const run = (args: readonly string[], options?: Parameters<typeof kubectl>[2]) =>
     kubectl(meta.kubeconfigPath, args, options);
@@ -68,7 +68,7 @@ export function byKubectl(meta: Meta, name: string) {
       await meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
     },
     apply: (wanted: Wanted) => run(['apply', '-f', '-'], { input: JSON.stringify(manifest(wanted)) }),
-    /** The command of docs/tasks/README.md that waits for whatever was asked last. */
+    /** Waits for the last request with the command of docs/tasks/README.md. */
     waitUpToDate: (seconds = 240) =>
       run(['wait', `ecs/${name}`, '--for=condition=UpToDate', `--timeout=${seconds}s`], {
         timeoutMs: (seconds + 10) * 1_000,

@@ -11,7 +11,10 @@ import { tracesOn } from './traces.ts';
 const NAME = 'halted';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** docs/tasks/cancel-and-pause.md: a cancel takes hold within 10 s where nothing protected runs; this machine is shared. */
+/**
+ * docs/tasks/cancel-and-pause.md: a cancel stops an unprotected step within 10 s. The limit is longer because this machine
+ * is shared.
+ */
 const HALTED_MS = 20_000;
 
 let meta: Meta;
@@ -27,7 +30,7 @@ const { entries } = byNumber(() => meta);
 const post = async (path: string, body: Record<string, unknown>, status = 200) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status });
 
-/** Asks for the operation, cancels it once it is at that step, and answers what its object says then. */
+/** Cancels the running operation when it reaches the step, and returns the object after that. */
 async function cancelledAt(step: string) {
   await untilCluster(meta, NAME, (cluster) => cluster?.status?.operation?.step === step, OPERATION_MS);
   const begun = performance.now();
@@ -67,7 +70,7 @@ describe('an operation that is cancelled', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
     const { id, name } = cluster?.status?.operation ?? { id: '', name: '' };
     const key = { namespace: 'default', name: `kube-${name}-${id}` };
-    // The record's last words come after the result.
+    // The difference is written into the record after the result.
     const difference = async () =>
       (await meta.client.get<ConfigMap>(CONFIG_MAPS, key)).data?.['difference'] ?? '';
     await expect.poll(difference, { timeout: 30_000 }).toContain(meta.hosts[2]?.ip);

@@ -10,7 +10,7 @@ import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-result.ts';
 
-/** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
+/** Changes of a cluster with `kubectl apply` only, and typical mistakes with it. */
 const NAME = 'changing';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
@@ -33,7 +33,7 @@ const changed = (act: () => Promise<unknown>, files = false) =>
 
 const W1 = { name: 'w1' };
 const ctr = ['/usr/local/bin/ctr', '-n', 'k8s.io', 'images'];
-/** Every image that no container uses goes, and the runner's, which has one only while a Job runs. */
+/** Removes every unused image, and the runner's, which is in use only while a Job runs. */
 const prune = (name: string) =>
   docker(
     [
@@ -145,7 +145,7 @@ describe('a cluster that is changed by apply', () => {
     } finally {
       await machineId(`printf '%s\\n' ${before.trim()} >`);
     }
-    // Nothing was done there: it is given back.
+    // The run changed nothing on the host, so the host is released.
     await shell.apply({ masters: [at(0)], workers: present, word: 'scaling-down', requestId: 'seen' });
     await shell.waitUpToDate();
     expect(await shell.records()).not.toHaveProperty([host(2).ip]);
@@ -157,7 +157,7 @@ describe('a cluster that is changed by apply', () => {
     const workers = [at(1, W1)];
     await shell.apply({ masters: [at(0)], workers: [...workers, wrong] });
     await shell.untilStalled('OperationFailed', 120_000);
-    // Nobody got in: the address is free for whoever has the host.
+    // The run did not get into the host, so the address is free for its owner.
     expect(await shell.records()).not.toHaveProperty([wrong.ip]);
     expect((await shell.get())?.status?.message).toContain(wrong.ip);
     const both = [...workers, at(2, { name: 'w2' }), at(3, { name: 'w3.example.com' })];
@@ -191,7 +191,7 @@ describe('a cluster that is changed by apply', () => {
     } finally {
       await alias('delete');
     }
-    // Nothing was done there: it is given back.
+    // The run changed nothing on the host, so the host is released.
     await shell.apply({ masters: [at(0)], workers, word: 'scaling-down', requestId: 'second' });
     await shell.waitUpToDate();
     expect(await shell.records()).not.toHaveProperty([second]);
@@ -202,7 +202,7 @@ describe('a cluster that is changed by apply', () => {
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
     expect(hosts).toMatch(/default\/changing\s+w1\s+worker\s+v1\.34\.4\s+Joined/);
     for (const { name } of [meta.host, host(0), host(1), host(2), host(3)]) await prune(name);
-    // What the kubelet of a control plane asks for when it starts anew, and may find nowhere else.
+    // Images that the kubelet of a control plane needs at a restart, and that may be in no registry.
     const kept = (await docker(['exec', host(0).name, ...ctr, 'ls', '-q'])).split('\n');
     for (const component of ['apiserver', 'controller-manager', 'scheduler'])
       expect(kept).toContain(`registry.k8s.io/kube-${component}:v1.34.4`);

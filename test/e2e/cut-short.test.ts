@@ -15,10 +15,10 @@ const NAME = 'cut';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 const [WORKER, SPARE] = [3, 4];
-/** A step may end before it is cut, but hardly several. */
+/** A step may end before it is killed, but not several. */
 const ENOUGH_KILLS = 7;
 let kills = 0;
-/** A step is cut up to so long after it was seen to begin. */
+/** A step is killed at most this long after its start was seen. */
 const WITHIN_MS = 3_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const random = randomFrom(seed);
@@ -42,7 +42,7 @@ const ended = /-(finished|failed)$/;
 const operationValue = (annotations: Readonly<Record<string, string>> = {}) =>
   annotations['app.kubernetes.io/operation'] ?? '';
 
-/** Asks for an operation and kills the pod of its run at each of these steps; answers how often one was killed. */
+/** Requests an operation and kills the pod of its run at each of these steps. Returns the number of kills. */
 async function cutAt(steps: readonly string[], path: string, body: Record<string, unknown>): Promise<number> {
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
   let killed = 0;
@@ -65,18 +65,18 @@ async function cutAt(steps: readonly string[], path: string, body: Record<string
   return killed;
 }
 
-/** The same, and the operation is done all the same, by as many attempts as that takes. */
+/** Does the same, and expects success after one attempt for each kill and one more. */
 async function doneThough(steps: readonly string[], path: string, body: Record<string, unknown>) {
   const killed = await cutAt(steps, path, body);
   kills += killed;
   const cluster = await untilDone(meta, NAME, OPERATION_MS);
-  // Why one that nobody killed has failed, nothing else tells later.
+  // Prints the log of an attempt that failed without a kill, because the cluster is removed later.
   if (cluster.status?.operation?.attempt !== killed + 1)
     console.log(JSON.stringify((await meta.rest.raw('GET', `${PATH}/logs`)).body).slice(-20_000));
   expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: killed + 1 } });
 }
 
-/** Each kill costs one attempt more: of these steps another one from run to run. */
+/** Picks one of these steps at random, because each kill costs one attempt. */
 const oneOf = (...steps: readonly string[]): readonly string[] =>
   steps.slice(Math.floor(random() * steps.length)).slice(0, 1);
 
@@ -98,7 +98,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     }));
 
   it('keep one order of what was written and read meanwhile', async () => {
-    // Its only API server is started anew where etcd moves.
+    // A move of etcd restarts the only API server of the cluster.
     await history?.end({ failing: true });
     history = await beginHistory(meta, NAME, host(WORKER));
   });

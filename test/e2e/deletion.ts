@@ -8,7 +8,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 const OPERATOR = 'matryoshka-system';
 const WITHIN_MS = 10 * 60_000;
 
-/** What there still is of a cluster in the operator's namespace and beside its object. */
+/** Lists remaining objects of a cluster, in the operator's namespace and beside the cluster's object. */
 async function leftovers({ client }: Meta, name: string, id: string): Promise<string[]> {
   const labelSelector = `${labels.clusterId}=${id}`;
   const ours = await Promise.all(
@@ -27,12 +27,12 @@ async function leftovers({ client }: Meta, name: string, id: string): Promise<st
   return [...ours.flat(), ...beside];
 }
 
-/** Deletes a cluster through REST and awaits that it is gone, with all that was made for it. */
+/** Deletes a cluster through REST and waits until the cluster and its objects are gone. */
 export async function deleteCluster(meta: Meta, name: string, region = 'lab'): Promise<void> {
   const cluster = await untilCluster(meta, name, () => true, 10_000);
   const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
   expect((await meta.rest.raw('DELETE', `/region/${region}/cluster/${name}`)).status).toBe(200);
   await untilCluster(meta, name, (one) => one === undefined, WITHIN_MS);
-  // Owned objects go by the garbage collector, a little later.
+  // The garbage collector removes owned objects a little later.
   await expect.poll(() => leftovers(meta, name, id), { timeout: 60_000, interval: 1_000 }).toEqual([]);
 }

@@ -10,13 +10,13 @@ import { openLane } from './lanes.ts';
 import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
-/** Hosts are changed by hand in many ways, a few at a time: each is told in time, and none that nobody made. */
+/** Hosts are changed by hand in many ways, a few at a time. Each change is reported in time, and nothing else is. */
 const NAME = 'drift';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** A minute, and half of one more where all hosts share two processors. */
+/** A minute, and half a minute more because all hosts share two processors. */
 const REPORT_MS = 90_000;
-/** Some looks at each host; `make bench-operations` looks for an hour. */
+/** Time for several checks of each host; `make bench-operations` takes an hour. */
 const LOOKED_MS = 60_000;
 
 let meta: Meta;
@@ -35,7 +35,7 @@ const asMade = (cluster: KubernetesCluster | undefined) =>
 const untilAsMade = (timeoutMs: number) =>
   untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', timeoutMs);
 
-/** Several at once, as many as a condition names of a host; kinds that touch the same thing stand behind each other. */
+/** Changes at once, as many as a condition names for one host. Kinds that change the same thing are in different waves. */
 const COUNT = 7;
 const WAVES = Array.from({ length: COUNT }, (_, wave) => KINDS.filter((_kind, at) => at % COUNT === wave));
 
@@ -91,7 +91,7 @@ describe('hosts that somebody changes by hand', () => {
 
   it('go, and are as they were before', async () => {
     await deleteCluster(meta, NAME);
-    // What this test has put there itself.
+    // These files come from this test.
     for (const index of [0, 1]) await sh(index, 'rm -f /root/kept /root/away');
     for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
   });

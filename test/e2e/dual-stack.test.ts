@@ -45,7 +45,7 @@ const pod = (name: string, index: number) =>
 
 const nodeOf = (index: number) => familiesOfNode(client, at(index).nodeName);
 const serviceIps = () => serviceIpsOf(client, web.namespace, 'web', { ipFamilyPolicy: 'RequireDualStack' });
-/** By which of these addresses a pod is answered. */
+/** Returns the addresses that answer the pod. */
 async function answered(from: TalkingPod, addresses: readonly string[], where?: string): Promise<string[]> {
   const got = await Promise.all(addresses.map((address) => answersAt(from, address, where)));
   return addresses.filter((_one, index) => got[index]);
@@ -110,7 +110,7 @@ describe('a cluster with both families', () => {
   });
 
   it('leaves every host as it was', async () => {
-    // What is looked for below was there.
+    // Proves that the checks below would find something.
     expect(await sh(3, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*table ip6 nat/);
     await person.run(['delete', `ecs/${NAME}`, '--wait=false']);
     await person.untilGone(SECONDS * 1_000);

@@ -1,7 +1,7 @@
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 
-/** Asks the static pod of etcd on a control plane, by the words of etcdctl; by whichever family it listens at. */
+/** Runs etcdctl in etcd's static pod on a control plane, over the family on which etcd listens. */
 const etcdctl = (host: LabHost, words: string, endpoints = 'https://localhost:2379') =>
   docker([
     ...['exec', host.name, 'bash', '-c'],
@@ -10,7 +10,7 @@ id=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' | grep -xF "$(c
 ctr -n k8s.io tasks exec --exec-id test-$RANDOM$RANDOM "$id" etcdctl --endpoints ${endpoints} --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key ${words}`,
   ]);
 
-/** The members as it lists them: id, state, name, peer URL, client URL, whether it is a learner. */
+/** Lists the members: id, state, name, peer URL, client URL, whether it is a learner. */
 async function listed(host: LabHost): Promise<string[][]> {
   const lines = await etcdctl(host, 'member list -w simple');
   return lines
@@ -19,7 +19,10 @@ async function listed(host: LabHost): Promise<string[][]> {
     .map((line) => line.split(', '));
 }
 
-/** Names of etcd's members, as the static pod on a control plane tells them, in order; `learner` behind one that does not vote. */
+/**
+ * Returns the names of etcd's members, in order, as the static pod on a control plane lists them; a learner has `learner`
+ * behind its name.
+ */
 export async function membersOn(host: LabHost): Promise<string[]> {
   const found = await listed(host);
   return found.map(([, , name = '', , , learner]) => `${name}${learner === 'true' ? ' learner' : ''}`).sort();
@@ -37,7 +40,7 @@ export async function pointed(host: LabHost): Promise<void> {
   if (of('Leader') !== of('MemberID')) throw new Error(`${host.name} does not lead etcd: ${status}`);
 }
 
-/** How often the member on this control plane was handed the leadership, by what it logged. */
+/** Counts how often the member on this control plane got the leadership by a handover, according to its log. */
 export const timesHandedOver = async (host: LabHost): Promise<number> =>
   Number(
     await docker([

@@ -10,7 +10,7 @@ import { readyNodesOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 
-/** Clusters of `deploy/examples`, as they stand: each is where some file begins. */
+/** Clusters of `deploy/examples`, unchanged; each is the start of a test file. */
 
 const folder = join(import.meta.dirname, '../../deploy/examples');
 const CREATION_S = 600;
@@ -24,7 +24,7 @@ const exampleSchema = z.object({
   spec: specSchema,
 });
 
-/** The text, with lab hosts in the place of addresses that stand for somebody's (RFC 5737), in their order. */
+/** Returns the file with its example addresses (RFC 5737) replaced by lab hosts, in order. */
 async function textOf(file: string, meta: Meta, hosts: readonly number[]): Promise<string> {
   const text = await readFile(join(folder, file), 'utf8');
   const theirs = [...new Set(text.match(/\b192\.0\.2\.\d+/g))];
@@ -33,7 +33,10 @@ async function textOf(file: string, meta: Meta, hosts: readonly number[]): Promi
   return theirs.reduce((all, ip, at) => all.replaceAll(new RegExp(`\\b${ip}\\b`, 'g'), here(at)), text);
 }
 
-/** Its Secret, and for the lab's person the right to have it used (docs/reference/credentials.md), as he asks for changes by REST. */
+/**
+ * Creates the example's Secret, and lets the lab's user use it (docs/reference/credentials.md), because he requests changes
+ * by REST.
+ */
 async function giveDemoKeys(meta: Meta): Promise<void> {
   const { giveKeys, run } = byKubectl(meta, '');
   await giveKeys(KEYS);
@@ -49,7 +52,7 @@ async function giveDemoKeys(meta: Meta): Promise<void> {
   await run(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
 }
 
-/** The object of an example, on these hosts of the lane; its Secret is there. */
+/** Returns the object of an example, on these hosts of the lane; its Secret exists. */
 export async function exampleOf(
   file: string,
   meta: Meta,
@@ -59,14 +62,14 @@ export async function exampleOf(
   return exampleSchema.parse(parse(await textOf(file, meta, hosts)));
 }
 
-/** Names of the nodes that a cluster has by its spec, in order. */
+/** Returns the names of the nodes that a cluster has by its spec, in order. */
 export const nodesOfSpec = ({ spec }: KubernetesCluster): string[] =>
   [...clusterHostsOf(spec.cluster).values()]
     .filter((host) => !isEtcdOnly(host))
     .map(nodeNameOf)
     .sort();
 
-/** What a newcomer does: `kubectl apply -f` of an example on these hosts, and waits until all its nodes are Ready. */
+/** Runs `kubectl apply -f` of an example on these hosts, and waits until all nodes are Ready. */
 export async function makeExample(file: string, meta: Meta, hosts: readonly number[]): Promise<void> {
   const example = await exampleOf(file, meta, hosts);
   const { run, waitUpToDate } = byKubectl(meta, example.metadata.name ?? '');

@@ -18,7 +18,7 @@ import { beginHistory } from './with-history.ts';
 const NAME = 'external-etcd';
 const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** Two looks, each half a minute after the one before, and some. */
+/** Longer than two checks, each half a minute after the one before. */
 const REPORT_MS = 3 * 60_000;
 
 let meta: Meta;
@@ -37,7 +37,9 @@ afterAll(async () => {
 const { host, entries, nodes } = byNumber(() => meta);
 const on = (index: number, ...command: string[]) => docker(['exec', host(index).name, ...command]);
 
-/** Addresses of the members of etcd, as the one on a host of its own knows them; `learner` behind one that does not vote yet. */
+/**
+ * Returns addresses of etcd's members, as the one on a separate host lists them; a learner has `learner` behind its address.
+ */
 async function membersAt(index: number): Promise<string[]> {
   const script =
     'd=/etc/matryoshka/etcd; /var/lib/matryoshka/etcd/usr/local/bin/etcdctl --cacert $d/ca.crt --cert $d/server.crt --key $d/server.key member list -w simple';
@@ -152,7 +154,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
   it('takes no member in that does not catch up, which leaves etcd again', async () => {
     const body = { etcdList: entries(1, 2, 3) };
     expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
-    // Precheck would name a port that is cut off before.
+    // The port is blocked only after the precheck, which would report it.
     for (const index of [1, 2]) await seen('the fence', () => faults.isTaken(host(index)), { everyMs: 100 });
     for (const index of [1, 2]) await faults.cutFrom(host(index), host(3).ip, 2380);
     try {

@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** Prints each failure when it happens: a whole run takes longer than anybody waits for its end. */
+/** Prints each failure when it happens, because a whole run takes long. */
 export default class FailuresAtOnce implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { errors } = test.result();

@@ -9,14 +9,14 @@ const nodeSchema = z.object({
 });
 const serviceSchema = z.object({ spec: z.object({ clusterIPs: z.array(z.string()) }) });
 
-/** Networks and addresses of a node, as its cluster has them. */
+/** Returns networks and addresses of a node, as the cluster reports them. */
 export async function familiesOfNode(client: Client, name: string) {
   const { spec, status } = nodeSchema.parse(await client.get(NODES, { namespace: '', name }));
   const addresses = status.addresses.filter(({ type }) => type === 'InternalIP');
   return { cidrs: spec.podCIDRs, addresses: addresses.map(({ address }) => address) };
 }
 
-/** The addresses of a Service on port 80 in front of the talking pods of that app. */
+/** Returns the addresses of a Service on port 80 for the talking pods of that app. */
 export async function serviceIpsOf(client: Client, namespace: string, app: string, more: object = {}) {
   const key = { namespace, name: app };
   const spec = { ...more, selector: { app }, ports: [{ port: 80, targetPort: 8080 }] };

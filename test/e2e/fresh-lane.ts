@@ -6,10 +6,10 @@ import { remakeHost } from '#lab/hosts/up.ts';
 import { untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 
-/** What a failed file has left is not the next one's failure: each begins on hosts that are nobody's, and as new. */
+/** Resets the lane before each file, so that failures do not spread: hosts belong to no cluster and are as new. */
 
 const DELETION_MS = 5 * 60_000;
-/** But for the last epoch, which the fence keeps. */
+/** Except the last epoch, which the fence keeps. */
 const AS_NEW = `! ls -A /etc/matryoshka 2> /dev/null | grep -qvx owner.json && ! [ -e /etc/kubernetes/manifests ] && ! [ -e /var/lib/etcd ] &&
   [ -w / ] && ! [ -e /etc/docker ] && ! mountpoint -q /var/lib/containerd/disk &&
   ! [ -e /var/tmp/etcd.yaml ] && ! [ -e /usr/local/sbin/kubeadm ] &&
@@ -24,7 +24,7 @@ const awaken = async ({ name }: LabHost): Promise<void> => {
   await dockerOrUndefined(['exec', name, 'sh', '-c', 'nft delete table inet fault; systemctl restart ssh']);
 };
 
-/** Deletes clusters that have hosts of this lane, and remakes hosts that are not as new; says which. */
+/** Deletes clusters on hosts of this lane, and recreates hosts that are not as new. Prints which. */
 export async function freshenLane(meta: Meta): Promise<void> {
   const ours = new Set(meta.hosts.map(({ ip }) => ip));
   const records = async () =>

@@ -5,7 +5,7 @@ import { sharedLab, startLab } from './lab.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The meta cluster, with a host of no lane and those of all lanes. */
+    /** The meta cluster, with one host outside of the lanes and those of all lanes. */
     place: MetaPlace;
   }
 }
@@ -13,13 +13,13 @@ declare module 'vitest' {
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 declare global {
-  /** Each project of a run sets up, in the same process. */
+  /** Each project of a run executes this setup, in the same process. */
   var matryoshkaLab: Promise<MetaPlace> | undefined;
 }
 
 /**
- * The lab that `make e2e` shares among its runs (`E2E_LAB`), else one with a meta cluster for a whole run; `KEEP=1` leaves
- * that for the next run.
+ * Opens the lab that `make e2e` shares among its runs (`E2E_LAB`), or starts one with a meta cluster for a whole run.
+ * `KEEP=1` keeps it for the next run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const shared = process.env['E2E_LAB'];

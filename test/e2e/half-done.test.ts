@@ -14,17 +14,17 @@ import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
 /**
- * etcd never loses a vote, nor a write. First operations end halfway, and another one follows; then changes are asked
- * that would take the quorum of an etcd that is not whole: refused, and the cluster stays as it was.
+ * etcd never loses a vote or a write. First operations end halfway, and another one follows. Then requests would take the
+ * quorum of an etcd with failed members: they are refused, and the cluster stays unchanged.
  */
 const NAME = 'half';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 const [ETCD, SPARE] = [3, 4];
-/** What the halves end with. */
+/** Control planes after the halfway operations. */
 const CONTROL_PLANES = [0, 1, SPARE];
 const FREE = 2;
-/** Longer than a kubelet takes to start a member anew that hangs. */
+/** Longer than a kubelet takes to restart a member that hangs. */
 const WHOLE_MS = 4 * 60_000;
 const REFUSED =
   /members of etcd that stay do not answer: \S+ \((\S+)\); of (\d) that would be left (\d) are healthy, (\d) are needed/;
@@ -60,7 +60,7 @@ const failed = (reason: RegExp) =>
     OPERATION_MS,
   );
 let written = 0;
-/** One object more, after all that were written before are seen to be there. */
+/** Writes one more object, after all earlier ones are visible. */
 async function writes(): Promise<void> {
   const client = await clientOf(await kubeconfigOf(meta, NAME));
   const labels = { 'example.com/kept': 'yes' };
@@ -116,7 +116,7 @@ describe('a cluster whose operations end halfway', () => {
   it('has a move of etcd taken back that was cancelled when API servers were led', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
     await cancelledAt('Point API servers at etcd');
-    // The word of its end follows the object's status.
+    // The operation annotation changes after the object's status.
     const body = { masterList: entries(0), etcdList: [] };
     const refusal = async () => {
       const { status, body: why } = await meta.rest.raw('POST', `${PATH}/scaledown`, body);
@@ -159,7 +159,7 @@ describe('a cluster whose operations end halfway', () => {
   });
 
   it('has one order of what was written and read meanwhile', async () => {
-    // Host 0 asks its own API server first, which is started anew where etcd moves.
+    // Host 0 asks its own API server first, and a move of etcd restarts that server.
     await history?.end({ failing: true });
   });
 });
@@ -183,12 +183,13 @@ const hasItsLists = () =>
     { spec: { cluster: { masterList: entries(...CONTROL_PLANES), etcdList: null } } },
     { type: 'merge' },
   );
-/** Asks, and answers what the operation failed with; afterwards the spec is as it was. */
+/** Makes a request and returns the message of its failure. Restores the spec afterwards. */
 async function refused(path: string, body: Record<string, unknown>): Promise<string> {
   const before = (await untilCluster(meta, NAME, () => true, 10_000))?.status?.operation?.id;
   try {
     await post(path, body);
-    // The word of its end follows the object's status; a spec that changes before is asked for by the word that is there.
+    // The operation annotation changes after the object's status. A spec restored before that would count as a request of
+    // the current annotation.
     const hasFailed = (one: KubernetesCluster | undefined) =>
       one?.status?.operation?.id !== before &&
       one?.metadata.annotations?.[annotations.operation]?.endsWith('-failed') === true;
@@ -199,16 +200,16 @@ async function refused(path: string, body: Record<string, unknown>): Promise<str
   }
 }
 
-/** Every member answers, and every node is Ready. */
+/** Waits until every member answers and every node is Ready. */
 async function isWhole(): Promise<void> {
   await seen('every member healthy', membersUp, { boundMs: WHOLE_MS });
   const all = nodes(...CONTROL_PLANES).join();
-  // Without a quorum for long enough a kubelet starts its API server anew.
+  // A kubelet restarts its API server if etcd has no quorum for long.
   const ready = () => readyNodesOf(meta, NAME).catch((): string[] => []);
   await seen('every node Ready', async () => (await ready()).join() === all);
 }
 
-/** A member hangs, then it is stopped, then a second one is; at the end both are back. */
+/** A member hangs, then it is stopped, then a second one is stopped. At the end both are back. */
 describe('a cluster whose etcd is not whole', () => {
   it('loses no control plane while the scheduler of one that would stay does not run', async () => {
     history = await beginHistory(meta, NAME, host(0));
@@ -229,7 +230,8 @@ describe('a cluster whose etcd is not whole', () => {
   });
 
   it('takes no control planes in, and keeps its etcd where it is, while a member does not answer', async () => {
-    // A kubelet starts one anew that hangs, before new hosts are prepared. After a move that failed no host may leave.
+    // A kubelet restarts a hanging member before the run has prepared new hosts, so this one is stopped. After a failed
+    // move, no host may leave.
     await faults.freeEtcd(host(SPARE));
     await faults.stopEtcd(host(SPARE));
     for (const [path, body] of [
@@ -238,7 +240,7 @@ describe('a cluster whose etcd is not whole', () => {
     ] as const) {
       const says = await refused(path, body);
       expect(REFUSED.exec(says)?.slice(1), says).toEqual([host(SPARE).ip, '3', '2', '2']);
-      // The other one keeps what the move before could not take from it.
+      // The other new host still has files that the failed move before left on it, so only this one is checked.
       expect(await sh(FREE, 'ls /etc/kubernetes/manifests 2>/dev/null || true')).toBe('');
     }
     for (const index of [0, 1])

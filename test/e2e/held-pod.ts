@@ -17,13 +17,16 @@ const judgedSchema = z.object({
   status: z.object({ disruptionsAllowed: z.literal(0), expectedPods: z.literal(1) }),
 });
 
-/** A pod on that node, with a controller, and a disruption budget that never lets it go, all called `held`; answers what takes them away. */
+/**
+ * Creates a pod on that node with a controller, and a disruption budget that never allows its eviction, all named `held`.
+ * Returns a function that removes them.
+ */
 export async function holdPod(client: Client, nodeName: string): Promise<() => Promise<void>> {
   const key = { namespace: 'default', name: 'held' };
   const labels = { app: 'held' };
   const apply = <T extends KubeObject>(resource: Resource, object: T) =>
     client.apply<T>(resource, object, { fieldManager: 'e2e', force: true });
-  // A drain refuses a pod without a controller, whatever that is, before it asks any budget.
+  // A drain refuses a pod without a controller of any kind before it checks a budget.
   const owner = await apply<KubeObject>(CONFIG_MAPS, { metadata: key });
   const { uid = '' } = owner.metadata;
   const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'held', uid, controller: true }];

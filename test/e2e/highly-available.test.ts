@@ -20,7 +20,7 @@ import { beginHistory } from './with-history.ts';
 const NAME = 'highly-available';
 const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** Two looks, each half a minute after the one before, and some. */
+/** Longer than two checks, each half a minute after the one before. */
 const REPORT_MS = 3 * 60_000;
 
 let meta: Meta;
@@ -46,13 +46,13 @@ const stateOfHost = async (ip = '') =>
     ({ spec }) => spec.ip === ip,
   )?.status?.state;
 
-/** Asks for the API as a worker's kubelet does: by the cluster's own name. */
+/** Requests the API as a worker's kubelet does: by the cluster's endpoint name. */
 async function readyThroughEndpoint(worker: number, withinSeconds = 3): Promise<string> {
   const script = `name=$(awk '/matryoshka/ { print $2; exit }' /etc/hosts); curl -sk -m ${withinSeconds} "https://$name:6443/readyz"`;
   return on(worker, 'sh', '-c', script).catch(() => 'no answer');
 }
 
-/** Waits until what was seen of the cluster is told: conditions of these types, each with this status. */
+/** Waits until conditions of these types have this status. */
 const untilReported = (status: string, ...types: string[]) =>
   untilCluster(
     meta,
@@ -150,7 +150,7 @@ describe('a cluster of three control planes', () => {
     const open = await on(3, 'ss', '-tnpH', 'state', 'established', 'dport = :6443 and not dst 127.0.0.1');
     expect(open).toContain('haproxy');
     expect(open).not.toMatch(/kubelet|kube-proxy|flanneld/);
-    // Connections of somebody else lead past the balancer for as long as they last: what it does is told by new ones.
+    // Existing connections of other clients bypass the balancer until they end, so only new ones show its effect.
     await history?.end();
     history = await beginHistory(meta, NAME, host(3));
   });
@@ -175,7 +175,7 @@ describe('a cluster of three control planes', () => {
   });
 
   it('takes a worker in, labels it and lets it go while the control plane is dead that everything was asked of, and has that replaced', async () => {
-    // Whichever is asked is one that serves: the first of the list.
+    // The operator asks the first control plane of the list that serves, so that one dies.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
     const done = async (path: string, body: Record<string, unknown>) => {
       expect(await meta.rest.raw('POST', `${PATH}/${path}`, body)).toMatchObject({ status: 200 });
@@ -184,10 +184,10 @@ describe('a cluster of three control planes', () => {
     await untilReported('True', ...HEALTHY);
     await faults.pause(host(2));
     try {
-      // Long enough for its pods to be told of as not ready.
+      // Long enough for its pods to be reported as not ready.
       const seen = await untilReported('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
       expect(seen?.status?.nodes).toEqual({ ready: 3, total: 4 });
-      // While nobody led a look may have told of all members.
+      // A probe without a leader may have reported all members.
       const isNamed = (one: KubernetesCluster | undefined) =>
         one?.status?.conditions
           ?.find(({ type }) => type === 'EtcdHealthy')
@@ -218,7 +218,7 @@ describe('a cluster of three control planes', () => {
     const twoOfThree = [host(0), host(1)];
     for (const one of twoOfThree) await faults.stopEtcd(one);
     try {
-      // Longer than the balancer takes to leave them all; what they say is for whoever asks to judge.
+      // Longer than the balancer takes to drop all servers; the client then judges their responses.
       let inARow = 0;
       const sayWhy = async () => {
         inARow = (await readyThroughEndpoint(3, 10)).includes('etcd failed') ? inARow + 1 : 0;

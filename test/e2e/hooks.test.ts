@@ -19,7 +19,10 @@ const KEY = { namespace: 'default', name: NAME };
 const OPERATION_MS = 10 * 60_000;
 const FILE = '/var/tmp/matryoshka-hooks';
 
-/** A playbook that needs no Python on hosts: a line in a file of each, with whether kubeadm has been there. */
+/**
+ * Returns a playbook that needs no Python on hosts: it writes a line into a file of each, with whether kubeadm has run
+ * there.
+ */
 const noting = (hosts: string, line: string, more = 'true') => `
 - hosts: ${hosts}
   gather_facts: false
@@ -59,7 +62,7 @@ const asking = (word: string, hooks: object, workers: number[]) => ({
   },
 });
 
-/** Writes hooks and hosts, and asks anew: hooks alone make no other request. */
+/** Writes hooks and hosts with a new request id, because a change of hooks alone is no request. */
 async function ask(word: string, hooks: object, workers: number[]): Promise<void> {
   const wanted = asking(word, hooks, workers);
   if (await meta.client.find(KUBERNETES_CLUSTERS, KEY))

@@ -26,7 +26,7 @@ const { host, entries, nodes, sh } = byNumber(() => meta);
 const ask = async (path: string, body: Record<string, unknown>) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
 
-/** The operation that runs fails within so long, and its object says so in words that match. */
+/** Expects that the running operation fails within `withinMs`, and that the object's message matches. */
 async function untilFailed(says: RegExp, withinMs: number) {
   const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', withinMs);
   console.log(failed?.status?.message);
@@ -116,7 +116,7 @@ describe('a host that is struck', () => {
       await made.close();
     }
     await retried(`${PATH}/scaledown`, body);
-    // It was there before, and is left empty.
+    // The directory existed before, and the reset leaves it empty.
     await sh(4, 'rmdir /var/lib/containerd');
     for (const index of [3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('a host that is struck', () => {
   it('is cut off one way while it becomes a control plane: etcd is as it was, and another try takes it in', async () => {
     const body = { masterList: entries(0, 3, 4) };
     await ask(`${PATH}/scaleup`, body);
-    // Precheck would name a port that is cut off before.
+    // The port is blocked only after the precheck, which would report it.
     await seen('the fence', () => faults.isTaken(host(3)), { everyMs: 100 });
     await faults.cutFrom(host(3), host(0).ip, 2379, 2380);
     try {

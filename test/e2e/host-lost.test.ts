@@ -14,11 +14,13 @@ import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
-/** Hosts that are taken away in the middle of a step, for a while or for good, while the cluster is written to and read from. */
+/**
+ * Hosts that are lost in the middle of a step, for a while or for good, while clients write to the cluster and read from it.
+ */
 const NAME = 'bereft';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** Less than Ansible's connections bear. */
+/** Shorter than the timeout of Ansible's connections. */
 const FROZEN_MS = 20_000;
 
 let meta: Meta;
@@ -42,7 +44,7 @@ const done = async (path: string, body: Record<string, unknown>) => {
   return untilDone(meta, NAME, OPERATION_MS);
 };
 const failed = async () => {
-  // The word of its end follows the object's status.
+  // The operation annotation changes after the object's status.
   const hasFailed = (one: KubernetesCluster | undefined) =>
     one?.metadata.annotations?.[annotations.operation]?.endsWith('-failed') === true;
   const cluster = await untilCluster(meta, NAME, hasFailed, OPERATION_MS);
@@ -67,7 +69,7 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     await ask(`${PATH}/scaleup`, { nodeList: entries(1, 2) });
     await prepared(2);
     await faults.pause(host(2));
-    // As long as that the host is to be away.
+    // The host is frozen for exactly this time.
     await sleep(FROZEN_MS);
     await faults.unpause(host(2));
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
@@ -125,7 +127,7 @@ describe('a cluster that loses hosts in the middle of a step', () => {
   });
 
   it('goes; nothing stays but on the host that was away', async () => {
-    // Taken once more, so that it is reset.
+    // The host joins once more, so that its removal resets it.
     await done(`${PATH}/scaleup`, { nodeList: entries(1, 2, 4) });
     await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);

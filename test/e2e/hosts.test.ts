@@ -6,12 +6,12 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import { play } from '#lab/play.ts';
 import { laneHosts } from './lanes.ts';
 
-/** What playbooks do to hosts that carry other people's things, fail, or go away; played by hand, without operator. */
+/** Playbooks on hosts that have other software, fail, or go away, run by hand without the operator. */
 const [master, worker, readOnly, away] = laneHosts();
 if (!master || !worker || !readOnly || !away) throw new Error('a lane needs 4 hosts');
 const names = [master, worker, readOnly, away].map(({ name }) => name);
 
-/** Longer than any operation before it. */
+/** Greater than the sequence of any operation before it. */
 let sequence = Math.floor(Date.now() / 1000);
 const say = () => {};
 const run = (playbook: string, hosts: { masters?: string[]; workers?: string[]; leaving?: string[] }) =>
@@ -46,7 +46,7 @@ const traces = async ({ name }: LabHost) => {
 };
 
 beforeAll(async () => {
-  // Somebody's things, beside which ours will be installed.
+  // Existing software of the host's owner, beside which ours will be installed.
   await on(
     worker,
     `ip netns add theirs; mkdir -p /etc/cni/net.d /opt/cni/bin /etc/docker; echo '{}' > /etc/docker/daemon.json

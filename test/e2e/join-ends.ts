@@ -1,7 +1,7 @@
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 
-/** What a slow etcd does to a join: the answer to a promotion is lost, or the list of members comes too late. */
+/** Effects of a slow etcd on a join: the response to a promotion is lost, or the member list comes too late. */
 const ENDS = {
   unheard: `/usr/local/bin/kubeadm "$@" --skip-phases=kubelet-wait-bootstrap,control-plane-join,wait-control-plane || exit
     why='etcdserver: can only promote a learner member'`,
@@ -23,7 +23,7 @@ exec /usr/local/bin/kubeadm "$@"
 `;
 const PATH = '/usr/local/sbin/kubeadm';
 
-/** While `work` lasts, joins of the host end so in kubeadm's phase of etcd; answers whether it came to that. */
+/** During `work`, makes joins of the host end like this in kubeadm's etcd phase. Returns whether a join did. */
 export async function joinEnds(
   { name }: LabHost,
   end: keyof typeof ENDS,

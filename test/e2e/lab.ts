@@ -9,9 +9,9 @@ import { kubectl } from '#lab/kubectl.ts';
 import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
 import { LANE_HOSTS, LANES } from './lane.ts';
 
-/** A third of the default: much of what is awaited here is that somebody has looked. */
+/** A third of the default, because many tests wait for a probe. */
 const POLL_SECONDS = 10;
-/** Where `make e2e` tells its runs of vitest of the lab that they share: keys stay in the lab's folder. */
+/** File through which `make e2e` hands the shared lab to its runs of vitest. The lab's folder keeps the keys private. */
 const placePath = join(labDir, 'e2e.json');
 
 const hostSchema = z.object({ name: z.string(), ip: z.string() });
@@ -26,23 +26,23 @@ const placeSchema = z.object({
   ca: z.string(),
 });
 
-/** A meta cluster with hosts for all lanes, and one of none. */
+/** Starts a meta cluster with hosts for all lanes, and one outside of them. */
 export async function startLab(say: Say): Promise<MetaPlace> {
   const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
   await close();
-  // On machines of its own it would not share processors with the hosts of all clusters, which wait for it.
+  // In production the meta cluster does not share processors with the hosts of all clusters, which wait for it.
   await docker(['update', '--cpu-shares=4096', `--cpus=${availableParallelism()}`, place.host.name]);
   const set = (name: string, ...settings: string[]) =>
     kubectl(place.kubeconfigPath, [
       ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],
       ...settings,
     ]);
-  // Off in an installation, unless it says so.
+  // Hooks are off by default in an installation.
   const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
   await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${POLL_SECONDS}`);
   await set('server', hooks);
   await set('webhook', hooks);
-  // Tests that count pods count those that stay.
+  // Waits for the rollouts, because some tests count pods.
   for (const name of ['controller', 'server', 'webhook'])
     await kubectl(
       place.kubeconfigPath,
@@ -52,7 +52,7 @@ export async function startLab(say: Say): Promise<MetaPlace> {
   return place;
 }
 
-/** Writes down the lab that runs of vitest are to share; answers the file, which their environment names. */
+/** Writes the file of the shared lab and returns its path, which the environment of vitest names. */
 export async function shareLab(place: MetaPlace): Promise<string> {
   await writeFile(placePath, JSON.stringify(place), { mode: 0o600 });
   return placePath;

@@ -21,10 +21,10 @@ afterAll(() => meta.close());
 
 const { entries } = byNumber(() => meta);
 
-/** What a person does with a file: `kubectl apply --server-side`. */
+/** Applies a file as a user does: `kubectl apply --server-side`. */
 const applied = (wanted: KubernetesCluster) =>
   meta.client.apply(KUBERNETES_CLUSTERS, wanted, { fieldManager: 'e2e', force: true });
-/** The same after the example was edited: other workers beside its own, and a word that asks. */
+/** Applies the edited example: other workers beside its own, and an operation annotation. */
 async function edited(workers: number[], word: string, requestId: string): Promise<KubernetesCluster> {
   const { metadata, spec } = example;
   const nodeList = [...(spec.cluster.nodeList ?? []), ...entries(...workers)];

@@ -16,7 +16,7 @@ let meta: Meta;
 let made: Client | undefined;
 const before = new Map<string, HostSnapshot>();
 
-/** What differs on a host from what it was before any cluster came, but for what is allowed. */
+/** Lists what differs on a host from its state before any cluster, without allowed differences. */
 async function traces(name: string): Promise<string[]> {
   const was = before.get(name);
   if (!was) throw new Error(`no snapshot of ${name}`);

@@ -22,7 +22,7 @@ const OPERATION_MS = 10 * 60_000;
 let meta: Meta;
 
 const { host } = byNumber(() => meta);
-/** A control plane and a worker. */
+/** Returns lists with one control plane and one worker. */
 const lists = (...[first, second]: readonly [number, number]) => ({
   masterList: [{ ip: host(first).ip }],
   nodeList: [{ ip: host(second).ip }],
@@ -36,7 +36,7 @@ const create = () =>
     privateSSHKey: meta.privateKey,
   });
 
-/** The address of the pod that runs the operation's Job, once it has one. */
+/** Returns the address of the pod that runs the operation's Job, when it has one. */
 async function runsAt(): Promise<string> {
   const begun = await untilCluster(meta, NAME, (one) => Boolean(one?.status?.jobName), OPERATION_MS);
   const labelSelector = `batch.kubernetes.io/job-name=${begun?.status?.jobName}`;
@@ -49,7 +49,7 @@ async function runsAt(): Promise<string> {
   return ip;
 }
 
-/** At once, since the first one waits for minutes. */
+/** The tests run at once, because the first one waits for minutes. */
 describe.concurrent('what is lost in the meta cluster', () => {
   beforeAll(async () => {
     meta = await openLane();
@@ -63,7 +63,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
     await create();
     await faults.cutPod(meta.host, await runsAt(), REST_PORT);
     try {
-      // It goes on trying for five minutes, and then says so in its last words.
+      // The run retries for five minutes, and then puts the report into its termination message.
       const first = { namespace: 'matryoshka-system', name: host(0).ip };
       const joined = async () =>
         (await meta.client.find<HostRecord>(HOSTS, first))?.status?.state === 'Joined';

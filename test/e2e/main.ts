@@ -10,10 +10,10 @@ import { shareLab, startLab } from './lab.ts';
 import { HEAVY_LANES, LANES } from './lane.ts';
 
 /**
- * `make e2e`: one lab, and on it the projects beside each other, the light files in a lane of their own (vitest gives all
- * files of a run the same lanes). In that lane come, in a second lab, the files that strike a meta cluster: nobody else may
- * count on it, and one lane more would slow down all of them; then the add-ons, on one cluster. LANES=1 runs one file at
- * a time. Goes on after a failure, so that one run tells everything.
+ * `make e2e`: runs the projects on one lab in parallel, with a separate lane for the light files (vitest gives all files of
+ * a run the same lanes). After them, that lane runs the files that disturb a meta cluster. They use a second lab, because no
+ * other test may depend on that meta cluster, and another lane would slow down all of them. The add-ons come last, on one
+ * cluster. LANES=1 runs one file at a time. It continues after a failure, so one run reports everything.
  */
 const STRIKING = 'e2e-disturbing';
 const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-addons'] as const;
@@ -33,13 +33,13 @@ interface Count {
   failed: number;
 }
 
-/** In which lab a project runs: the one that is shared, or one that its run of vitest makes and removes. */
+/** Returns the lab of a project: the shared one, or one that its run of vitest creates and removes. */
 const labOf = (project: Project, shared: string): Record<string, string> =>
   project === STRIKING
     ? { LAB: '2', LANES: '1' }
     : { E2E_LAB: shared, FIRST_LANE: String(OF_LAST_LANE.has(project) && LANES > 1 ? HEAVY_LANES : 0) };
 
-/** Runs the files of a project; one that could not be run at all counts as failed. */
+/** Runs the files of a project. A project that could not run counts as failed. */
 async function run(project: Project, shared: string, folder: string): Promise<Count> {
   const report = join(folder, `${project}.json`);
   const reporters = ['default', './test/e2e/failures-at-once.ts', 'json'].map((one) => `--reporter=${one}`);
@@ -53,7 +53,7 @@ async function run(project: Project, shared: string, folder: string): Promise<Co
     {
       env: labOf(project, shared),
       stdin: 'ignore',
-      // Two at once would each draw over what the other has drawn.
+      // Pipes, because two runs at once would overwrite each other's terminal output.
       stdout: ['pipe', 'inherit'],
       stderr: ['pipe', 'inherit'],
       buffer: false,
@@ -71,8 +71,8 @@ async function run(project: Project, shared: string, folder: string): Promise<Co
 }
 
 /**
- * Which labs have files to run: those whose path has one of the parts that were given. The second lab is made for a name of
- * a test alone only where a file of its own has it.
+ * Returns which labs have files to run: files whose path contains one of the arguments. A filter by test name starts the
+ * second lab only if one of its files has such a test.
  */
 async function labsMeant(): Promise<{ shared: boolean; second: boolean }> {
   const names = await readdir(import.meta.dirname, { recursive: true });
@@ -85,7 +85,7 @@ async function labsMeant(): Promise<{ shared: boolean; second: boolean }> {
   return { shared: meant.length > striking.length, second: striking.length > 0 && isNamed };
 }
 
-/** Removes the labs that this run has made; the second one also where what made it did not end. */
+/** Removes the labs that this run has created, including a second one whose creator did not finish. */
 async function removeLabs({ shared, second }: { shared: boolean; second: boolean }): Promise<void> {
   if (second)
     await execa('node', ['lab/main.ts', 'down'], { env: { LAB: '2' }, stdio: 'inherit', reject: false });
@@ -119,7 +119,7 @@ async function main(): Promise<number> {
     if (LANES > 1) {
       const [heavy, light] = [inTurn(['e2e']), inTurn(['e2e-light'])];
       await Promise.all([
-        // An operator is killed there: who counts on it has ended.
+        // These tests kill an operator, so they run after the files that need it.
         Promise.all([heavy, light]).then(() => inTurn(['e2e-unattended'])),
         light.then(() => inTurn([STRIKING, 'e2e-addons'])),
       ]);

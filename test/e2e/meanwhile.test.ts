@@ -12,7 +12,7 @@ import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** What people do while an operation runs, or between two. */
+/** Changes by users while an operation runs, or between two. */
 const NAME = 'crowded';
 const KEYS = 'crowded-keys';
 const OPERATION_MS = 8 * 60_000;
@@ -41,7 +41,7 @@ const apply = (workers: number[], word?: string, requestId?: string) =>
 const atStep = (step: string) =>
   untilCluster(meta, NAME, (one) => one?.status?.operation?.step === step, OPERATION_MS);
 
-/** Replaces what hosts let in. */
+/** Replaces the hosts' authorized keys. */
 async function authorize(publicKey: string): Promise<void> {
   for (const { name } of meta.hosts)
     await docker([

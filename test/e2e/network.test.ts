@@ -10,7 +10,7 @@ import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** docs/network.md on hosts with systemd: bridges that answer, come back, and leave no trace. */
+/** docs/network.md on hosts with systemd: bridges that answer, recover, and leave no trace. */
 const NAME = 'example-network';
 const EXAMPLE = join(import.meta.dirname, '../../deploy/addons/examples/network.yaml');
 
@@ -36,7 +36,10 @@ const until = (what: string, of: () => Promise<string>, is: string | RegExp) =>
 const patch = (spec: object) =>
   inMeta(['patch', 'networks.samplecrd.k8s.io', NAME, '--type=merge', '-p', JSON.stringify({ spec })]);
 const addressOn = (index: number) => sh(index, `ip -o -4 addr show | awk '$2 ~ /^mxn-/ { print $4 }'`);
-/** Something plugged into the bridge of a host, with that address; it asks the meta cluster's artifacts. */
+/**
+ * Attaches a guest with that address to the bridge of a host, and sends a request to the meta cluster's artifact server from
+ * it.
+ */
 const guest = (index: number, address: string, gateway: string) =>
   sh(
     index,
@@ -65,7 +68,7 @@ describe('Network on hosts', () => {
     await until('it to be made', reason, 'Synced');
     for (const index of [0, 1]) {
       expect(await addressOn(index)).toBe('10.9.0.1/24');
-      // Whatever is answered has come through the gateway, and back.
+      // Any HTTP response proves that the gateway forwards in both directions.
       expect(await guest(index, '10.9.0.2/24', '10.9.0.1')).toMatch(/^[2-4]\d\d$/);
     }
   });

@@ -12,7 +12,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { ACTIONS } from '#protocol/run-spec.ts';
 import { planSchema } from '#rest/plan.ts';
 
-/** After an operation: what was done to hosts, nodes and records, compared with what its plan says. */
+/** Compares hosts, nodes and records after an operation with its plan. */
 
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const OPERATOR = 'matryoshka-system';
@@ -27,12 +27,12 @@ interface Node extends KubeObject {
 type AddressOf = (host: LabHost) => string;
 
 interface Standing {
-  /** SSH logins so far, by address of the host. */
+  /** Number of SSH logins so far, by address of the host. */
   logins: Map<string, number>;
-  /** Of hosts that belong to nobody, where they are looked at. */
+  /** Snapshots of hosts without a cluster, if they are compared. */
   bare: Map<string, HostSnapshot>;
   records: Map<string, HostRecord>;
-  /** What an operation may change of a node, by its address. */
+  /** The part of a node that an operation may change, by address. */
   nodes: Map<string, unknown>;
 }
 
@@ -79,26 +79,26 @@ async function standing(meta: Meta, name: string, files: boolean, addressOf: Add
   return { logins, bare, records, nodes: await nodesOf(meta, name) };
 }
 
-/** Kubernetes sets and takes away these as nodes come and go (Well-Known Labels, Annotations and Taints). */
+/** Kubernetes sets and removes these taints as nodes come and go (Well-Known Labels, Annotations and Taints). */
 const lasting = (taints: readonly { key: string }[] = []) =>
   taints.filter(({ key }) => !/^node\.kubernetes\.io\/(not-ready|unreachable)$/.test(key));
 
 const recorded = z.object({ hosts: plannedHosts, steps: z.array(z.object({ name: z.string() })) });
 
-/** The plan as the record of the last operation has it, which also says that the result was no other. */
+/** Returns the plan from the record of the last operation. Expects that the record has no difference. */
 async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
   const operation = (await cluster(meta, name))?.status?.operation;
   if (!operation) throw new Error(`${name} has no operation`);
   const key = { namespace: 'default', name: `kube-${operation.name}-${operation.id}` };
   const read = async () => (await meta.client.get<ConfigMap>(CONFIG_MAPS, key)).data;
-  // The end is told in the object first, and its record is finished right after.
+  // The object shows the end first; the record is complete right after.
   await expect.poll(async () => (await read())?.['result'], { timeout: 10_000 }).not.toBe('running');
   const data = await read();
   expect(data?.['difference'], 'the difference of plan and result').toBe('');
   return recorded.parse(JSON.parse(data?.['plan'] ?? '')).hosts;
 }
 
-/** What a dry run says of a request: refused by nothing, and written nowhere. */
+/** Returns the hosts of a dry run's plan, each with its action. Expects no refusals. */
 export async function dryRun(
   meta: Meta,
   method: 'POST' | 'DELETE',
@@ -112,10 +112,10 @@ export async function dryRun(
 }
 
 /**
- * Runs an operation, which `act` asks for and awaits, and compares its results with its plan: hosts that the plan does
- * not name saw no login, nodes of others are the same, records tell the results. `plan`: what a dry run said before;
- * without it the plan is that of the operation's record. `files`: also compares the files of hosts that belong to nobody
- * (some seconds a host). `addressOf`: by which the cluster names hosts.
+ * Runs an operation, which `act` requests and awaits, and compares its results with its plan. Hosts outside of the plan had
+ * no login, nodes of others are unchanged, and records have the results. `plan`: the plan of an earlier dry run; default:
+ * the plan of the operation's record. `files`: also compares the files of hosts without a cluster (some seconds a host).
+ * `addressOf`: the address in the cluster's host lists.
  */
 export async function asPlanned(
   meta: Meta,
@@ -148,7 +148,7 @@ export async function asPlanned(
   if (!gone) expectNodes(action, before, after);
 }
 
-/** What a record tells of an operation that has succeeded. */
+/** Checks a Host record after an operation that has succeeded. */
 function expectHostResult(
   action: Planned[number]['action'],
   before: HostRecord | undefined,

@@ -17,9 +17,9 @@ const CONFIG_MAPS = core('ConfigMap', 'configmaps', true);
 const ACCOUNTS = core('ServiceAccount', 'serviceaccounts', true);
 const PODS = core('Pod', 'pods', true);
 const options = { fieldManager: 'e2e', force: true };
-/** Where CoreDNS serves its health; its image is on every host already. */
+/** Port of CoreDNS' health endpoint; its image is already on every host. */
 const PORT = 8080;
-/** A second port of the same pod, which no policy of a test opens. */
+/** A second port of the same pod, which no test policy allows. */
 const OTHER_PORT = 8181;
 const readySchema = z.object({
   status: z.object({
@@ -29,17 +29,17 @@ const readySchema = z.object({
   }),
 });
 
-/** A pod that serves HTTP, and from whose network other pods can be asked. */
+/** A pod that serves HTTP, and from whose network other pods can be reached. */
 export interface TalkingPod {
   readonly namespace: string;
   readonly name: string;
   readonly ip: string;
-  /** Of each family that pods have, `ip` first. */
+  /** Addresses, one of each family that pods have, `ip` first. */
   readonly ips: readonly string[];
   readonly host: LabHost;
 }
 
-/** Runs such a pod on the node of a host, in a namespace that is made for it, and awaits that it is ready. */
+/** Runs such a pod on the node of a host, in a namespace that it creates, and waits until it is ready. */
 export async function talkingPod(
   client: Client,
   at: { namespace: string; name: string; labels: Record<string, string> },
@@ -72,7 +72,7 @@ export async function talkingPod(
     ],
   ];
   for (const [resource, object] of objects) {
-    // Pods are refused until their namespace has its account.
+    // Pods are refused until their namespace has its default ServiceAccount.
     if (resource === PODS)
       await seen(`the account of ${namespace}`, () =>
         client.get(ACCOUNTS, { namespace, name: 'default' }).then(
@@ -93,7 +93,7 @@ export async function talkingPod(
   return { namespace, name, ip, ips, host };
 }
 
-/** Whether a pod is ready, which its kubelet finds out over the network. */
+/** Whether a pod is ready, which its kubelet probes over the network. */
 export async function isReady(client: Client, { namespace, name }: TalkingPod): Promise<boolean> {
   return isReadyBy(readySchema.parse(await client.get(PODS, { namespace, name })));
 }
@@ -101,12 +101,12 @@ export async function isReady(client: Client, { namespace, name }: TalkingPod): 
 const isReadyBy = ({ status: { conditions } }: z.infer<typeof readySchema>): boolean =>
   conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** Asks a pod out of the network of another: whether it answers within two seconds. */
+/** Connects from one pod's network to another pod. Returns whether it answers within two seconds. */
 export function answers(from: TalkingPod, to: TalkingPod, port: 'first' | 'other' = 'first') {
   return answersAt(from, to.ip, port === 'first' ? `${PORT}/health` : `${OTHER_PORT}/ready`);
 }
 
-/** Asks an address out of the network of a pod, `where` being port and path. */
+/** Connects from a pod's network to an address; `where` is port and path. */
 export async function answersAt(from: TalkingPod, address: string, where = `${PORT}/health`) {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${where}`;
   const script = `for net in /run/netns/cni-*; do

@@ -27,7 +27,7 @@ let person: ReturnType<typeof byKubectl>;
 let traces: (index: number) => Promise<string[]>;
 let client: Client;
 let web: TalkingPod;
-/** Clients of one label: on the node of `web`, on another node, and in a namespace that nobody allows. */
+/** Clients with one label: on the node of `web`, on another node, and in a namespace that no policy allows. */
 let near: TalkingPod;
 let far: TalkingPod;
 let stranger: TalkingPod;
@@ -60,7 +60,7 @@ const policy = (namespace: string, name: string, spec: unknown) => {
 };
 const without = (namespace: string, name: string) => client.delete(POLICIES, { namespace, name });
 
-/** Who of the three is answered by `web`. */
+/** Returns which of the three clients `web` answers. */
 async function answered(): Promise<string[]> {
   const asked = [near, far, stranger];
   const got = await Promise.all(asked.map((one) => answers(one, web)));
@@ -96,7 +96,7 @@ describe('a cluster whose network enforces policies', () => {
 
   it('lets pods talk while nobody has a policy, on one node and across nodes', async () => {
     const role = { role: 'client' };
-    // One after the other: two of them share a namespace, which both would make.
+    // In sequence, because two of them share a namespace, and both would create it.
     web = await talkingPod(client, { namespace: 'back', name: 'web', labels: { app: 'web' } }, nodeAt(1));
     near = await talkingPod(client, { namespace: 'front', name: 'near', labels: role }, nodeAt(1));
     far = await talkingPod(client, { namespace: 'front', name: 'far', labels: role }, nodeAt(2));
@@ -108,7 +108,7 @@ describe('a cluster whose network enforces policies', () => {
     await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
     await untilAnswered([]);
     expect(await isReady(client, web)).toBe(true);
-    // What the pod itself asks is not denied.
+    // The policy does not deny connections from the pod itself.
     expect(await answers(web, far)).toBe(true);
   });
 
@@ -151,7 +151,7 @@ describe('a cluster whose network enforces policies', () => {
   it('keeps policies apart whose namespaces and names are the same text together', async () => {
     await talkingPod(client, { namespace: 'bac', name: 'open', labels: {} }, nodeAt(1));
     await policy('bac', 'kdeny', { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] });
-    // Which of the two counted was a matter of chance, each time that any policy changed.
+    // With the bug, chance decides at each policy change which of the two policies applies.
     for (let time = 0; time < 5; time++) {
       await policy('back', 'again', { podSelector: { matchLabels: { time: `t${time}` } }, policyTypes: [] });
       await untilAnswered(['front/near', 'front/far']);
@@ -161,7 +161,7 @@ describe('a cluster whose network enforces policies', () => {
   });
 
   it('goes on with names as long as they may be', async () => {
-    // The kubelet's folder of its logs has the name too, and one of 255 characters is the longest.
+    // The kubelet's log folder contains the name too, and a folder name has at most 255 characters.
     const name = 'p'.repeat(200);
     await talkingPod(client, { namespace: 'front', name, labels: { role: 'client' } }, nodeAt(1));
     await policy('front', 'n'.repeat(253), { podSelector: {}, policyTypes: ['Egress'] });

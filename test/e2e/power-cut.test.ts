@@ -10,12 +10,12 @@ import { openLane } from './lanes.ts';
 import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
-/** All hosts of a cluster lose their power at once. Each writes /etc/hosts anew when it starts, as cloud-init does. */
+/** All hosts of a cluster lose power at once. Each rewrites /etc/hosts when it starts, as cloud-init does. */
 const NAME = 'dark';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 const ALL = [0, 1, 2, 3];
-/** Of a person's own; whoever writes the file anew drops it. */
+/** A line that a user added, which the rewrite drops. */
 const BY_HAND = '192.0.2.1 by-hand';
 
 let meta: Meta;
@@ -28,13 +28,13 @@ beforeAll(async () => {
 afterAll(() => meta.close());
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
-/** As clouds name their hosts. */
+/** Domain as in names of cloud hosts. */
 const DOMAIN = 'eu.example.com';
 const named = (...indexes: number[]) =>
   entries(...indexes).map((entry) => ({ ...entry, name: `${nodeNameOf(entry)}.${DOMAIN}` }));
 const linesOn = (index: number) => sh(index, 'grep "# matryoshka " /etc/hosts; true');
 
-/** Nodes whose kubelet has renewed its lease since then, by the API server that the cluster's kubeconfig names. */
+/** Returns nodes whose kubelet has renewed its lease since then, from the API server in the cluster's kubeconfig. */
 async function renewedSince(time: number): Promise<string[]> {
   const client = await clientOf(await kubeconfigOf(meta, NAME));
   try {
@@ -78,7 +78,7 @@ describe('a cluster whose hosts all lose their power at once', () => {
     for (const index of ALL) {
       expect(await sh(index, 'cat /etc/hosts'), host(index).name).not.toContain(BY_HAND);
       expect(await linesOn(index), host(index).name).toBe(before.get(index));
-      // What was written anew is no drift.
+      // The rewritten file does not count as drift.
       expect(await sh(index, 'matryoshka-watch differences'), host(index).name).toBe('');
     }
   });

@@ -1,2 +1,2 @@
-/** `kubeadm` of clusters in which nothing is about keys: each handshake by RSA takes time from what is, on processors that are shared. */
+/** Value of `kubeadm` for clusters whose tests do not depend on keys: RSA handshakes cost time on shared processors. */
 export const QUICK_KEYS = { encryptionAlgorithm: 'ECDSA-P256' } as const;

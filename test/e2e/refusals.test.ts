@@ -6,7 +6,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { absentHost, openLane } from './lanes.ts';
 
-/** What is refused before a host is touched. */
+/** Requests that are refused before a host is touched. */
 const NAME = 'refused';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
@@ -36,7 +36,7 @@ it('a node of the meta cluster is no host, by an address that no one knows and w
   const { clusterId } = z.object({ clusterId: z.string() }).parse(JSON.parse(owner));
   await on(meta.host, `ip addr add ${ip}/32 dev eth0`);
   try {
-    // The control plane cannot be reached, so nothing is changed even if the worker were taken.
+    // The control plane cannot be reached, so nothing changes, even if the worker could be taken.
     const workers = [{ ip, reclaim: clusterId }];
     await shell.apply({ masters: [{ ip: absentHost() }], workers, word: 'creating', requestId: 'meta' });
     const failed = await shell.untilStalled('OperationFailed', 90_000);
@@ -48,7 +48,7 @@ it('a node of the meta cluster is no host, by an address that no one knows and w
   }
 });
 
-/** What a host says of its owner, what it carries, and what an entry may do about it. */
+/** A host's recorded owner, its contents, and the `reclaim` of its entry. */
 const owners = {
   none: 'rm -f /etc/matryoshka/owner.json',
   released: `echo '{"clusterId":"other","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":true}' > /etc/matryoshka/owner.json`,
@@ -66,7 +66,10 @@ const cases: Case[] = (['none', 'released', 'held'] as const).flatMap((owner) =>
     reclaims.map((reclaim): Case => [owner, left, reclaim]),
   ),
 );
-/** Only a host that another cluster holds by its own word, and that carries nothing but that cluster's, is opened. */
+/**
+ * Returns the expected refusal, if any. A free host is accepted if it is empty. A held host is accepted if the entry
+ * reclaims it and it carries nothing but its cluster's files.
+ */
 function expected([owner, left, reclaim]: Case): RegExp | undefined {
   if (owner === 'held' && reclaim === 'other') return left === 'foreign' ? /did not make/ : undefined;
   if (owner === 'held') return /HostConflict/;
@@ -80,7 +83,7 @@ describe('a host is opened by its own word alone', () => {
       const host = meta.hosts[index];
       return host ? [{ host, one }] : [];
     });
-    // One that cannot be reached: nothing is changed on any host, whatever is found on the others.
+    // Its control plane cannot be reached, so no host changes, whatever the precheck finds on the others.
     const masters = [{ ip: absentHost() }];
     try {
       for (const { host, one } of hosts)
@@ -101,7 +104,7 @@ describe('a host is opened by its own word alone', () => {
         if (one[1] !== 'nothing') await on(host, 'ls -d /var/lib/etcd/member');
       }
     } finally {
-      // What is left of it would keep the hosts from all that follows.
+      // Leftovers of this test would block the hosts for all tests after it.
       await gone(30_000).finally(async () => {
         for (const { host } of hosts) await on(host, 'rm -rf /etc/matryoshka /var/lib/etcd');
       });

@@ -20,15 +20,15 @@ import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
 /**
- * A cluster that knows no IPv4 is put right. Hosts are changed by hand, control planes among them: one operation puts all of
- * it back, and harms nothing. Then the first control plane stays away: it is replaced by a spare host, and nobody asks.
+ * A cluster without IPv4 is repaired. Hosts are changed by hand, including control planes; one operation restores all of it
+ * without harm. Then the first control plane stays away, and a spare host replaces it automatically.
  */
 const NAME = 'repaired';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 12 * 60_000;
-/** A minute, and half of one more where all hosts share two processors. */
+/** A minute, and half a minute more because all hosts share two processors. */
 const REPORT_MS = 90_000;
-/** Two looks, each half a minute after the one before, and some. */
+/** Longer than two checks, each half a minute after the one before. */
 const SEEN_MS = 3 * 60_000;
 const [DEAD, WORKER, SPARE] = [0, 3, 4];
 const ALL = [0, 1, 2, WORKER];
@@ -41,7 +41,7 @@ let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 
 beforeAll(async () => {
   meta = await openLane();
-  // Of a run before that failed.
+  // Leftover of an earlier run that failed.
   await sh(2, 'rm -f /root/ca.key');
   traces = await tracesOn(meta);
 });
@@ -74,7 +74,7 @@ const repaired = async () => {
   await ask();
   await untilDone(meta, NAME, OPERATION_MS);
   await untilAsMade();
-  // A kubelet that was started anew says that its node is Ready at its next word.
+  // A restarted kubelet reports its node as Ready only with its next status update.
   await expect
     .poll(() => readyNodesOf(meta, NAME), { timeout: 30_000, interval: 1_000 })
     .toEqual(nodes(...ALL));
@@ -87,7 +87,7 @@ const UNITS = '/etc/systemd/system';
 const K8S = '/etc/kubernetes';
 const DROP_IN = `${UNITS}/kubelet.service.d/x.conf`;
 
-/** What is done on a worker; on control planes in turn. */
+/** Changes on a worker; on control planes they are made one host at a time. */
 const OF_A_WORKER = [
   `echo '# x' >> ${CONFIG}`,
   `chmod 600 ${UNITS}/containerd.service`,
@@ -115,7 +115,7 @@ const OF_CONTROL_PLANES: readonly (readonly string[])[] = [
     `chmod 644 ${K8S}/pki/sa.key`,
     `echo '# x' >> ${K8S}/admin.conf`,
   ],
-  // Its API server is gone, and comes first.
+  // Without its API server the host cannot be repaired further, so the repair restores that first.
   [`rm ${K8S}/manifests/kube-apiserver.yaml`, `rm ${K8S}/pki/apiserver.key ${K8S}/pki/apiserver.crt`],
   [
     `echo '# x' >> ${K8S}/manifests/etcd.yaml`,
@@ -124,7 +124,7 @@ const OF_CONTROL_PLANES: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Answers a pod on the node of that host; it asks through what the cluster's kubeconfig says now. */
+/** Returns a pod on the node of that host, connected through the cluster's current kubeconfig. */
 async function podOn(name: string, index: number): Promise<TalkingPod> {
   await client?.close();
   client = await clientOf(await kubeconfigOf(meta, NAME));
@@ -177,7 +177,7 @@ describe('hosts that somebody has changed by hand', () => {
     expect(asMade(reported)?.message).toContain('"repairing"');
     const before = await Promise.all([0, 1, 2].map(kubelet));
     await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
-    // Where nothing differed nothing was started anew.
+    // A repair restarts nothing on hosts without differences.
     expect(await Promise.all([0, 1, 2].map(kubelet))).toEqual(before);
     expect(await sh(WORKER, `cat ${DROP_IN}.set-aside`)).toContain('Nice=1');
     await sh(WORKER, `rm ${DROP_IN}.set-aside`);
@@ -243,7 +243,7 @@ describe('a cluster with a spare host', () => {
     const key = { namespace: 'default', name: NAME };
     await meta.client.patch(KUBERNETES_CLUSTERS, key, { spec: { policy } }, { type: 'merge' });
     const ready = await untilSays('RemediationReady', 'True NobodyAway');
-    // To order a replacement starts nothing.
+    // A remediation policy alone starts nothing.
     expect(ready?.metadata.annotations?.[annotations.operation]).toBe('repair-finished');
     expect(says(ready, 'UpToDate')).toBe('True Applied');
     const types = ['Ready', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy', 'CertificatesValid'];
@@ -270,7 +270,7 @@ describe('a cluster with a spare host', () => {
       expect(says(cluster, 'RemediationReady')).toBe('False NoSpareHost');
       expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 2, WORKER, SPARE));
       await untilSays('ControlPlaneHealthy', 'True AllReady');
-      // Of the time with two members a look may have told, and two in a row change the message.
+      // A probe may have reported the time with two members; only two probes in a row change the message.
       const ofEtcd = (one: KubernetesCluster | undefined) =>
         findCondition(one?.status?.conditions, 'EtcdHealthy');
       await untilCluster(
@@ -288,7 +288,7 @@ describe('a cluster with a spare host', () => {
   });
 
   it('takes the one that came back too late as a control plane anew, in the place of the spare', async () => {
-    // A pod that talks has no controller.
+    // The talking pod has no controller.
     const body = { from: ipOf(SPARE), to: entries(DEAD)[0], drain: { force: true } };
     expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
     await untilDone(meta, NAME, OPERATION_MS);
@@ -299,7 +299,7 @@ describe('a cluster with a spare host', () => {
 
   it('goes; until then no request failed', async () => {
     await history?.end();
-    // What is looked for below was there.
+    // Proves that the checks below would find something.
     expect(await sh(WORKER, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*table ip6 nat/);
     await deleteCluster(meta, NAME);
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);

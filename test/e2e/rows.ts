@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/*
- * What runs beside what, and in which order: those first that take longest or wait for long; begun last, one of them would
- * run on alone. main.ts says which row waits for which.
+/**
+ * Rows of files that run in parallel, and their order. The longest files and those with long waits start first, so that none
+ * of them runs alone at the end. main.ts defines which row waits for which.
  */
 
 /**
- * Clusters of several control planes. What computes most (half-done, cut-short, external-etcd) runs beside what waits most;
- * `lost-objects` comes last, so that all lanes end together.
+ * Clusters of several control planes. The files with the most computation (half-done, cut-short, external-etcd) run beside
+ * those that wait most. `lost-objects` comes last, so that all lanes end together.
  */
 const HEAVY = [
   'half-done',
@@ -23,8 +23,8 @@ const HEAVY = [
   'lost-objects',
 ];
 /**
- * Clusters of one control plane, but for the smoke (life-by-rest): they wait for most of their time, and run one after the
- * other beside the others. Three of those at once take as long as two, and wait for each other in what they measure.
+ * Clusters of one control plane, and the smoke test (life-by-rest). They wait for most of their time, so they run in
+ * sequence beside the other rows. Three at once take as long as two, and would disturb each other's measurements.
  */
 const LIGHT = [
   'meanwhile',
@@ -38,17 +38,17 @@ const LIGHT = [
   'refusals',
   'unfit-hosts',
   'sudo',
-  // Three control planes as well, and so not at first, when all lanes make clusters at once.
+  // This file needs three control planes too, so it does not start while all lanes create clusters.
   'life-by-rest',
 ];
-/** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
+/** Files that do not depend on the leader. They run beside the one that kills the operator repeatedly, while it runs. */
 const UNATTENDED = ['variants', 'settings', 'network', 'policies'];
-/** On one cluster, after those of `disturbing`: they do not care either. */
+/** Files on one cluster, after those of `disturbing`; they do not depend on the leader either. */
 const ADDONS = ['ingress', 'workspace', 'local-service'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
-/** Files of each row, from the root of the project; a new one is of the first, at its end. */
+/** Files of each row, from the root of the project. A new file belongs to the first row and runs at its end. */
 export const ROWS = {
   attended: {
     include: ['test/e2e/*.test.ts'],

@@ -22,7 +22,7 @@ const OPERATION_MS = 10 * 60_000;
 const SHARED = '/etc/kubernetes/pki/matryoshka';
 const KEYS = `${NAME}-keys`;
 const KEY = { namespace: 'default', name: NAME };
-/** An object before its namespace and its definition, and text that a template would lose. */
+/** An object before its namespace and its CRD, and text that a template would change. */
 const ADDONS = `
 apiVersion: example.com/v1
 kind: Widget
@@ -52,7 +52,7 @@ const manifests = [
   { configMap: `${NAME}-addons`, key: 'own.yaml', sha256: sha256(OWN) },
 ];
 
-/** A registry that wants a login: the images of ours, behind a password. */
+/** A private registry: our images, behind a password. */
 const PRIVATE = 'private.example.com';
 const REGISTRY_PORT = 5443;
 const LOGIN = Buffer.from(`puller:${randomUUID()}`).toString('base64');
@@ -77,7 +77,7 @@ const registry = createServer((request, response) => {
   upstream.end();
 });
 
-/** Everything of spec.cluster.kubeadm at once. */
+/** Every field of spec.cluster.kubeadm at once. */
 const kubeadm = {
   certSANs: ['api.example.com', '192.0.2.99'],
   kubelet: { maxPods: 77, containerLogMaxFiles: 3 },
@@ -85,7 +85,7 @@ const kubeadm = {
     policy: { rules: [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }] },
     maxBackups: 2,
   },
-  // Nobody answers there: whatever the creation needs comes without it.
+  // No proxy answers there; the creation must get everything without one.
   proxy: {
     httpProxy: 'http://192.0.2.1:3128',
     httpsProxy: 'http://192.0.2.1:3128',
@@ -125,7 +125,7 @@ const { host, entries, nodes, sh } = byNumber(() => meta);
 const kubectl = (command: string) =>
   sh(0, `kubectl --kubeconfig=/etc/kubernetes/admin.conf --cache-dir=/dev/shm/kube ${command}`);
 
-/** The command line of the API server that runs there. */
+/** Returns the command line of the API server on the host. */
 const flagsAt = async (index: number) =>
   (
     await sh(
@@ -134,7 +134,7 @@ const flagsAt = async (index: number) =>
     )
   ).split('\n');
 
-/** Names in the certificate that an API server shows. */
+/** Returns the names in an API server's certificate. */
 const namesAt = (index: number) =>
   new Promise<string>((resolve, reject) => {
     const host = meta.hosts[index]?.ip ?? '';
@@ -152,7 +152,7 @@ async function makeSecret(name: string, text: string): Promise<void> {
   await client.close();
 }
 
-/** Asks by the object, as only that takes manifests. */
+/** Makes the request through the object, because REST has no field for manifests. */
 async function done(word: string, cluster: object, addons?: object): Promise<void> {
   const wanted = {
     metadata: { ...KEY, annotations: { [annotations.operation]: word } },
@@ -282,7 +282,7 @@ describe('a cluster that is made with settings of the user', () => {
       ).toBe('');
       await sh(index, 'test -s /var/log/kubernetes/audit/audit.log');
     }
-    // Whichever API server is asked, it can read what another has written.
+    // Every API server can read what another one has written.
     const { items } = JSON.parse(
       await kubectl(`--server=https://${meta.hosts[3]?.ip}:6443 get secrets -A -o json`),
     );

@@ -7,15 +7,15 @@ import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** A cluster of hosts that let no root in, only a user who may sudo, by password or without. */
+/** A cluster of hosts without root login. Their user may use sudo, with or without a password. */
 const NAME = 'sudoers';
 const USER = 'ops';
 const RULES = '/etc/sudoers.d/matryoshka';
 const OPERATION_MS = 8 * 60_000;
 const PASSWORD = `open "sesame"`;
 /**
- * The control plane's sudo leaves PATH and umask as the user has them; the worker's finds neither /usr/local nor /usr/sbin,
- * and wants the user's password.
+ * The control plane's sudo keeps the user's PATH and umask. The worker's has neither /usr/local nor /usr/sbin in PATH, and
+ * requires the user's password.
  */
 const RULE = [
   `Defaults:${USER} !secure_path\n${USER} ALL=(root) NOPASSWD: ALL`,
@@ -59,12 +59,12 @@ afterAll(async () => {
 const entry = (index: number): HostEntry => ({ ip: host(index).ip, user: USER });
 const apply = (workers: readonly number[], word: string, requestId: string) =>
   shell.apply({ masters: [entry(0)], workers: workers.map(entry), word, requestId });
-/** What hosts say of their owner; of another cluster, or nothing, before this one. */
+/** Returns the owner recorded on each host; before this test, that is another cluster or none. */
 const owners = () =>
   Promise.all(used.map((index) => sh(index, 'cat /etc/matryoshka/owner.json 2>/dev/null || true')));
 
 describe('a cluster of hosts whose user may sudo', () => {
-  /** A run that is not let in says so, and touches no host. */
+  /** Expects that a run without access reports it and touches no host. */
   async function isRefused(requestId: string, says: string): Promise<void> {
     const before = await owners();
     await apply([1], 'creating', requestId);

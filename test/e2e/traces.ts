@@ -1,7 +1,7 @@
 import { differences, snapshotHost } from '#lab/host-snapshot.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 
-/** Remembers hosts as they are before any cluster comes; answers a function that lists what differs on one since. */
+/** Records the hosts before any cluster exists. Returns a function that lists the differences on one host since then. */
 export async function tracesOn({ hosts }: Meta): Promise<(index: number) => Promise<string[]>> {
   const before = new Map<string, Awaited<ReturnType<typeof snapshotHost>>>();
   await Promise.all(hosts.map(async ({ name }) => before.set(name, await snapshotHost(name))));

@@ -5,7 +5,7 @@ import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** Hosts on which kubeadm, the kubelet or the pod network would fail: one precheck names every reason. */
+/** Hosts on which kubeadm, the kubelet or the pod network would fail; one precheck reports every reason. */
 const NAME = 'unfit';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => meta.close());
 const { host, sh } = byNumber(() => meta);
 
-/** By host: what makes it unfit, what mends it, and what its problems say. */
+/** For each host: the command that makes it unfit, the command that fixes it, and the problems. */
 const UNFIT: readonly (readonly [make: string, mend: string, problems: readonly RegExp[]])[] = [
   [
     `mkdir -p /var/lib/etcd/lost+found
@@ -65,7 +65,7 @@ it('are refused with each reason, and nothing on them is changed', async () => {
     const failed = await shell.untilStalled('OperationFailed', 120_000);
     const said = failed?.status?.message ?? '';
     for (const [, , problems] of UNFIT) for (const problem of problems) expect(said).toMatch(problem);
-    // The firewall of the control plane shows on a worker.
+    // The precheck finds the control plane's firewall from a worker.
     expect(said).toContain(`TCP 6443 of ${host(0).ip}`);
   } finally {
     for (const [index, [, mend]] of UNFIT.entries()) await sh(index, mend);

@@ -12,7 +12,10 @@ import { membersOn } from './etcd-members.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** What other clusters of these tests are not: five control planes, a password, an SSH port, a balancer and a pod network of one's own. */
+/**
+ * Settings that no other cluster of these tests has: five control planes, a password, an SSH port, and the user's own
+ * balancer and pod network.
+ */
 const NAME = 'variant';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 12 * 60_000;
@@ -48,7 +51,7 @@ let traces: (index: number) => Promise<string[]>;
 const { host, entries, nodes, sh } = byNumber(() => meta);
 const atPort = (...indices: number[]) => entries(...indices).map((entry) => ({ ...entry, port: PORT }));
 
-/** As a person's balancer does: each connection to the next API server that takes it. */
+/** Forwards each connection to the next API server that accepts it, as a user's balancer does. */
 function balancerOf(addresses: () => readonly string[]) {
   let next = 0;
   const passOn = (client: Socket, left: number): void => {
@@ -151,7 +154,7 @@ describe('a cluster of five control planes, by password, behind a balancer of it
       await faults.powerOn(host(3));
     }
     const all = nodes(...ALL).join();
-    // An API server that has just begun knows nobody's rights yet, and this balancer does not ask whether it is ready.
+    // An API server that has just started does not know RBAC rules yet, and this balancer does not check readiness.
     const readyNodes = () => readyNodesOf(meta, NAME).catch(() => []);
     await seen('every node Ready', async () => (await readyNodes()).join() === all);
   });

@@ -4,22 +4,22 @@ import type { LabHost } from '#lab/hosts/places.ts';
 import { kubeconfigOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 
-/** Fewer say nothing about an order. */
+/** Fewer operations prove nothing about an order. */
 const ENOUGH = 100;
-/** Some five requests a second: more would take the two processors from what is tried. */
+/** Some five requests a second; more would take the two processors from the tested operations. */
 const PAUSE_MS = 2_000;
 
 interface History {
   /**
-   * Ends it: what was read and written has the order of one copy, and no request has failed after its tries; but `failing`
-   * where the only API server was away for a while.
+   * Ends the history. Reads and writes must have the order of a single copy, and no request may have failed after its
+   * retries. `failing` allows failures, for tests in which the only API server was away.
    */
   end(options?: { failing?: boolean }): Promise<void>;
-  /** Ends it without a word, where the test has failed before. */
+  /** Ends the history without a verdict, for tests that have already failed. */
   drop(): Promise<void>;
 }
 
-/** Clients that write and read, by this host's own way to the API servers, while operations and faults go on. */
+/** Starts clients that write and read through this host's own path to the API servers, during operations and faults. */
 export async function beginHistory(meta: Meta, name: string, host: LabHost): Promise<History> {
   const stop = await startHistory(host.name, await kubeconfigOf(meta, name), PAUSE_MS, () => {});
   let ended = false;

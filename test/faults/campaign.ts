@@ -7,19 +7,19 @@ import { type Outcome, runPlan } from './run-plan.ts';
 export interface Verdict {
   plan: Plan;
   problems: string[];
-  /** Whether the run came to every fault. */
+  /** Whether the run reached every fault. */
   met: boolean;
   ms: number;
 }
 
-/** A run without faults. Throws when even that one does not hold. */
+/** Runs the steps without faults. Throws if even that run has problems. */
 export async function trace(ground: Ground, steps: readonly Step[]): Promise<Trace> {
   const { calls, problems } = await runPlan(ground, { steps, faults: [] });
   if (problems.length > 0) throw new Error(`without any fault: ${problems.join('; ')}`);
   return { steps, calls };
 }
 
-/** Runs plans, some at once; tells each verdict as it comes. */
+/** Runs plans, several at once, and reports each verdict when it is known. */
 export async function runPlans(
   ground: Ground,
   plans: Iterable<Plan>,
@@ -44,7 +44,7 @@ export async function verdictOn(ground: Ground, plan: Plan, expected: Trace): Pr
   return { plan, problems, met: outcome.unmet.length === 0, ms: outcome.ms };
 }
 
-/** Drops faults one at a time for as long as the plan still fails. */
+/** Removes faults one at a time while the plan still fails. */
 export async function shrink(ground: Ground, failing: Verdict, expected: Trace): Promise<Verdict> {
   for (const fault of failing.plan.faults) {
     if (failing.plan.faults.length === 1) return failing;
@@ -55,10 +55,10 @@ export async function shrink(ground: Ground, failing: Verdict, expected: Trace):
   return failing;
 }
 
-/** O7: what was made and removed is what the run without faults makes and removes, whatever the attempt. */
+/** O7: compares created and removed objects with those of the run without faults, ignoring the attempt. */
 function differences(plan: Plan, { calls, wasRefused }: Outcome, expected: Trace): string[] {
   const problems: string[] = [];
-  // Another course than without faults: one operation more.
+  // These plans have one operation more than the run without faults.
   const edited = wasRefused || plan.faults.some(({ kind }) => kind === 'spec-edited');
   const disturbed = plan.faults.some(({ kind }) => RUN_FAULTS.some((one) => one === kind));
   const made = calls.filter(
@@ -74,12 +74,14 @@ function differences(plan: Plan, { calls, wasRefused }: Outcome, expected: Trace
   return problems;
 }
 
-/** Objects made and removed, without attempts; a fetch is what a kubeconfig that was not seen costs. */
+/**
+ * Lists created and removed objects, without attempts. Fetches are left out: they depend on whether a kubeconfig was seen.
+ */
 function effectsOf(calls: readonly Call[], disturbed: boolean): Set<string> {
   const effects = calls.flatMap(({ step, point, done }) => {
     if (!done || !/^(POST|DELETE)\//.test(point) || /\/(fetch|attempt-fetch|report-fetch|log)-/.test(point))
       return [];
-    // A run that never reports leaves no report to remove.
+    // A run that never reports leaves no report to delete.
     if (disturbed && point.includes('/report-')) return [];
     return [`${step} ${point.replace(/-\d$/, '')}`];
   });

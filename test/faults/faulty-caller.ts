@@ -8,28 +8,28 @@ import type { Fault, Step } from './plan.ts';
 import { partsOf, pointOf } from './points.ts';
 import type { Quiet } from './quiet.ts';
 
-/** One call of the controller, as it went. */
+/** A call of the controller and its result. */
 export interface Call {
   step: Step;
   point: string;
   nth: number;
   write: boolean;
-  /** Whether it was carried out, whatever the controller was told. */
+  /** Whether the API server carried it out, whatever the controller got as response. */
   done: boolean;
-  /** Of a read: whether it found something, and whether an older version of it is known. */
+  /** For reads: whether the object was found, and whether an older version of it is known. */
   found: boolean;
   older: boolean;
 }
 
-/** What all controllers of one plan share. */
+/** State that all controllers of one plan share. */
 export interface Meddler {
   readonly calls: readonly Call[];
-  /** Faults that were met. */
+  /** Faults that the run reached. */
   readonly met: ReadonlySet<Fault>;
   step: Step;
-  /** Everybody's writes: the versions that a stale read may show. */
+  /** Records a write of any client: the versions that a stale read may return. */
   note(path: string, object: KubeObject): void;
-  /** The caller of one controller; after `die` it answers nothing any more. */
+  /** Returns the caller of one controller. After `die`, its calls fail. */
   callerFor(process: { alive: boolean; die(): void }): Caller;
 }
 
@@ -43,7 +43,7 @@ interface MeddlerDeps {
 
 const dead = () => new ApiError('Connection', 'this process is dead', { status: 0 });
 
-/** Stands between controllers and the API server, counts their calls, and meddles where the plan says so. */
+/** Sits between controllers and the API server, counts their calls, and injects the faults of the plan. */
 export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps): Meddler {
   const calls: Call[] = [];
   const counts = new Map<string, number>();
@@ -83,7 +83,9 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
     },
   };
 
-  /** A watch's body that can be held back. A new one begins level: it is what a new controller learns the world from. */
+  /**
+   * Wraps the body of a watch so that it can be held back. A new watch is not held back: a new controller starts from it.
+   */
   function gated(plural: string, body: Readable): Readable {
     const out = new PassThrough();
     const waiting: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { startServer } from '../worlds/ground.ts';
 
-/** One API server without controllers: the plans play those parts themselves. */
+/** Starts one API server without controllers; the plans play their parts. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer();
   project.provide('kubeconfigPath', server.kubeconfigPath);

@@ -3,32 +3,32 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const FENCE = join(import.meta.dirname, '../../ansible/files/fence');
-/** Exit code of the fence for a run that was superseded. */
+/** Exit code of the fence for a superseded run. */
 export const STALE_RUN = 82;
 
 export type Run = readonly [cluster: string, sequence: string, attempt: string, pod: string];
 
-/** Directories that stand for hosts, changed only through the real fence. */
+/** Directories that represent hosts, changed only through the real fence. */
 export interface Hosts {
-  /** Takes a host and runs a command on it; answers the exit code. `kill` cuts the connection and the command. */
+  /** Takes a host and runs a command on it; resolves to the exit code. `kill` ends the connection and the command. */
   make(ip: string, run: Run): Running;
-  /** The same command without taking the host, as a run does that was superseded and does not know it. */
+  /** Runs the same command without taking the host, as a superseded run does that was not notified. */
   stray(ip: string, run: Run): Running;
   /** Takes a host, wipes it and releases it. */
   reset(ip: string, run: Run): Running;
-  /** Takes a host, and never comes back from the command. */
+  /** Takes a host and runs a command that never ends. */
   hang(ip: string, run: Run): Running;
-  /** What was done there: `made CLUSTER SEQUENCE ATTEMPT POD`, `reset …`, in order. */
+  /** Returns the log of the host, in order: `made CLUSTER SEQUENCE ATTEMPT POD`, `reset …`. */
   log(ip: string): Promise<string[]>;
   owner(ip: string): Promise<{ clusterId: string; released: boolean } | undefined>;
-  /** Ids of clusters whose remains lie on the host. */
+  /** Returns the ids of clusters whose leftovers are on the host. */
   remains(ip: string): Promise<string | undefined>;
   remove(): Promise<void>;
 }
 
 export interface Running {
   readonly exit: Promise<number>;
-  /** Resolves when the command on the host has begun, or the whole has ended. */
+  /** Resolves when the command on the host has started, or when the process has ended. */
   readonly begun: Promise<void>;
   kill(): void;
 }
@@ -44,7 +44,7 @@ export async function createHosts(parent: string): Promise<Hosts> {
     return dir;
   };
 
-  /** `script` sees the fence as $F, the run as $RUN and the host's directory as $H. */
+  /** Runs `script` with the fence as $F, the run as $RUN and the host's directory as $H. */
   function start(ip: string, run: Run, script: string): Running {
     const begun = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<number>();
@@ -97,7 +97,7 @@ export async function createHosts(parent: string): Promise<Hosts> {
         run,
         '$F take $RUN >/dev/null && $F $RUN -c "echo reset $RUN of \\$(cat $H/remains 2>/dev/null) >> $H/log; rm -f $H/remains; $F release $RUN"',
       ),
-    // A pipe that nobody writes to: the command waits without a clock until it is ended.
+    // The command reads from a pipe without a writer, so it waits without a timer until it is killed.
     hang: (ip, run) =>
       start(
         ip,

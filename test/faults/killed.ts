@@ -19,9 +19,9 @@ import { createQuiet } from './quiet.ts';
 import { STEPS_DO, userOf } from './user.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
-/** A successor waits for the lease of the dead, so a step with many deaths takes long. */
+/** A new process waits until the lease of the killed one expires, so a step with many kills takes long. */
 const STEP_LIMIT_MS = 180_000;
-/** A process that is not killed at one of the first writes may have nothing left to do. */
+/** The kill happens at one of the first six writes; a process that lives longer may have nothing left to do. */
 const MOMENTS = 6;
 
 interface Killed {
@@ -30,8 +30,8 @@ interface Killed {
 }
 
 /**
- * One life of a cluster under real processes of the controller, each ended by `kill -9` at one of the first writes that
- * it makes, the next started at once: `deaths` of them in each step, at moments that the seed decides.
+ * Runs one life of a cluster under real processes of the controller. Each process is ended by `kill -9` at one of its first
+ * writes, and the next starts at once. Each step has `deaths` kills, at moments that depend on the seed.
  */
 export async function liveThroughKills(
   { client, dir }: Pick<Ground, 'client' | 'dir'>,
@@ -85,7 +85,7 @@ export async function liveThroughKills(
   const arm = () => {
     fuse = left > 0 ? 1 + Math.floor(random() * MOMENTS) : Number.POSITIVE_INFINITY;
   };
-  /** Something was written: the process that did it may be the next to die. */
+  /** Counts writes; the process that makes the last of them is killed. */
   const onWrite = () => {
     fuse -= 1;
     if (fuse > 0 || left === 0) return;
@@ -128,7 +128,7 @@ export async function liveThroughKills(
       await STEPS_DO[step].ask(user);
       await until(step, () => STEPS_DO[step].done(present()), clusters);
       left = 0;
-      // What the end leaves to be done is done by whoever lives, and a deletion's last steps show nowhere else.
+      // The remaining process cleans up after the result, and the last steps of a deletion show nowhere else.
       const world = () => ({ client, hosts, namespace, operatorNamespace, cluster: present() });
       problems.push(
         ...(await settled(async () => leftoversOf(await judgeLeftovers(world(), user.hosts(step))))),
@@ -151,11 +151,11 @@ export async function liveThroughKills(
   return { problems, killed };
 }
 
-/** The lease of the controller itself belongs there. */
+/** Filters out the lease of the controller itself, which belongs there. */
 const leftoversOf = (problems: string[]): string[] =>
   problems.filter((text) => text !== 'O5: left over leases matryoshka-controller');
 
-/** Asks until there is nothing to complain of, or it has taken too long. */
+/** Asks until there are no problems, or until the time limit. */
 async function settled(ask: () => Promise<string[]>): Promise<string[]> {
   const limitMs = performance.now() + 30_000;
   for (;;) {

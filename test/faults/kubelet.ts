@@ -16,11 +16,11 @@ const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n
 
 /** The Job controller, the kubelet and ansibleinit in one, for Jobs of one namespace. */
 export interface Kubelet {
-  /** Uid of every Job that was seen, by name. */
+  /** Uids of all Jobs that were seen, by name. */
   readonly jobs: ReadonlyMap<string, readonly string[]>;
-  /** What should not have happened. */
+  /** Violations that were found. */
   readonly complaints: readonly string[];
-  /** Runs that await it hear that their operation is cancelled, and report. */
+  /** Notifies the waiting runs of the cancellation; they stop and report. */
   stopRuns(): void;
 }
 
@@ -29,13 +29,13 @@ interface KubeletDeps {
   jobs: Informer<Job>;
   hosts: Hosts;
   quiet: Quiet;
-  /** The fault for the nth run of this step, if any. */
+  /** Returns the fault for the nth run of this step, if any. */
   faultOf(): Fault | undefined;
-  /** Whether hosts refuse what is done to them now. */
+  /** Whether hosts currently refuse changes. */
   refuses(): boolean;
-  /** Cancels the operation, as a user does while it runs; undefined where nobody does. */
+  /** Returns a function that cancels the running operation, as a user does; undefined if this plan cancels nothing. */
   cancel(): (() => Promise<void>) | undefined;
-  /** Adds a worker to the spec, as a user does at a bad time. */
+  /** Adds a worker to the spec during the run, as a user may do. */
   editSpec(): Promise<void>;
 }
 
@@ -84,12 +84,12 @@ export function runJobs({
 }: KubeletDeps): Kubelet {
   const seen = new Map<string, string[]>();
   const works = new Map<string, Work>();
-  /** Runs that will not end before they are told to stop. */
+  /** Runs that end only when they are notified. */
   const waiting = new Set<Work>();
-  /** Address of each node, by its name. */
+  /** Addresses of nodes, by node name. */
   const nodes = new Map<string, string>();
   const complaints: string[] = [];
-  /** Runs whose remote commands went on when their pods were killed. */
+  /** Runs whose remote commands continued after their pods were killed. */
   const lingering: { run: Run; ip: string; command: Running }[] = [];
   const during = (task: Promise<void>) => {
     const end = quiet.begin();
@@ -117,7 +117,7 @@ export function runJobs({
     const env = new Map(
       template.spec.containers[0]?.env.map(({ name: key, value }) => [key, value ?? '']) ?? [],
     );
-    // Only the metadata of a Pod is typed here; its spec is the Job's template as it is.
+    // Only the metadata of a Pod is typed here; its spec is a copy of the Job's template.
     const podSpec: object = { spec: template.spec };
     const pod = await expecting(
       client.create<Pod>(PODS, {
@@ -167,7 +167,7 @@ export function runJobs({
       return end(work, 137);
     }
     if (fault?.kind === 'spec-edited') await editSpec();
-    // Precheck: a host that joins and does not answer ends the run before anything is touched.
+    // Precheck: a joining host that does not answer ends the run before any host is touched.
     if (work.joining.some(isAway)) return end(work, 1, {}, { touched: false });
     const begin = (ip: string) => (work.leaving.includes(ip) ? hosts.reset(ip, run) : hosts.make(ip, run));
     work.commands = [...work.working, ...work.leaving].filter((ip) => !isAway(ip)).map(begin);
@@ -188,7 +188,7 @@ export function runJobs({
     return end(work, failed === undefined ? 0 : 1, {});
   }
 
-  /** What a run does to the nodes of the made cluster, which knows them by name alone. */
+  /** Updates the nodes of the created cluster as a run does. The cluster knows nodes by name only. */
   function moveNodes({ joining, leaving, nodeOf }: Work): void {
     for (const ip of leaving) {
       const holder = nodes.get(nodeOf(ip));
@@ -199,7 +199,7 @@ export function runJobs({
     for (const ip of joining) nodes.set(nodeOf(ip), ip);
   }
 
-  /** The same attempt in a second pod: the fence must refuse it wherever the first has been. */
+  /** Runs the same attempt in a second pod. The fence must refuse it on every host that the first pod has taken. */
   async function runTwice({ run, working, leaving }: Work): Promise<void> {
     const [cluster, sequence, attempt] = run;
     for (const ip of [...working, ...leaving].filter((one) => !isAway(one))) {
@@ -209,7 +209,7 @@ export function runJobs({
     }
   }
 
-  /** What a superseded run left behind must have been ended, and gets nothing more done. */
+  /** Checks that commands of a superseded run have ended, and that the fence refuses its next command. */
   async function strayRuns(): Promise<void> {
     for (const { run, ip, command } of lingering.splice(0)) {
       await command.exit;
@@ -235,7 +235,7 @@ export function runJobs({
     );
   }
 
-  /** Writes what server, kubelet and Job controller write at the end of a pod. */
+  /** Writes what the server, the kubelet and the Job controller write when a pod ends. */
   async function end(
     work: Work,
     exitCode: number,
@@ -307,7 +307,7 @@ export function runJobs({
     await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' });
   }
 
-  /** A Job is gone: its pod is ended and goes too. */
+  /** Ends and deletes the pod of a deleted Job. */
   async function clear({ metadata: { namespace = '', name = '' } }: Job): Promise<void> {
     const work = works.get(name);
     if (!work) return;

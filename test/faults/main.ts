@@ -6,8 +6,8 @@ import { type Plan, planFrom, type Step, textOfPlan } from './plan.ts';
 import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts';
 
 /**
- * `make faults`: everything that can go wrong, one thing at a time, then real processes that are killed, then RANDOM plans
- * of several things. PLAN runs one of these: a seed, the text that a failure prints, `kill-SEED`, or `random` for all.
+ * `make faults`: every possible fault one at a time, then real processes that are killed, then RANDOM plans with several
+ * faults. PLAN runs one of these: a seed, the text that a failure prints, `kill-SEED`, or `random` for all.
  */
 const LIVES: readonly (readonly Step[])[] = [
   ['create', 'delete'],
@@ -21,7 +21,7 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'move', 'delete'],
   ['create', 'repair', 'delete'],
 ];
-/** Of a life only what the lives before it have not shown: a creation after a failed one is not that of a new object. */
+/** Steps that earlier lives have not covered. A creation after a failed one differs from that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   up: ['up', 'down'],
   swapped: ['swapped'],
@@ -39,7 +39,7 @@ const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
 };
 const AT_ONCE = 8;
 const TELL_MS = 10_000;
-/** Processes that are killed in each step of a life; each costs the time of a lease. */
+/** Kills in each step of a life; each takes as long as a lease. */
 const DEATHS = 4;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -49,7 +49,7 @@ function reportFailure({ plan, problems }: Verdict): void {
   for (const problem of problems) say(`        ${problem.slice(0, 2_000)}`);
 }
 
-/** Runs plans and answers how many failed; what failed is made smaller before it is told. */
+/** Runs plans and returns how many failed. Failed plans are reduced before they are reported. */
 async function campaign(
   ground: Ground,
   what: string,
@@ -90,7 +90,7 @@ const seed = Number(process.env['SEED'] || randomInt(1_000_000_000));
 await using server = await startServer();
 const ground = await groundOn(server.kubeconfigPath);
 
-/** Every way in which one thing can go wrong, in each life. */
+/** Runs every single fault in each life. */
 async function enumerated(): Promise<number> {
   let failed = 0;
   for (const steps of LIVES) {
@@ -116,7 +116,7 @@ async function kills(from: number): Promise<number> {
   return problems.length;
 }
 
-/** The seeds of a campaign take the lives in turn. */
+/** Runs random plans; their seeds take the lives in turn. */
 async function random(from: number, many: number): Promise<number> {
   say(`seeds ${from} to ${from + many - 1}`);
   let failed = 0;

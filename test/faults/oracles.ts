@@ -12,15 +12,15 @@ interface World {
   hosts: Hosts;
   namespace: string;
   operatorNamespace: string;
-  /** Undefined when it is deleted. */
+  /** The cluster; undefined if it is deleted. */
   cluster: KubernetesCluster | undefined;
 }
 
 const isTombstone = (one: string): boolean => one.startsWith('tombstone ');
 
 /**
- * O5: at rest there is what the cluster needs and nothing else, in the API and on hosts. `mayBeGone`: an address at which no
- * host answers is given back when the operation fails, unless an attempt was lost.
+ * O5: at rest, the API and the hosts have exactly what the cluster needs. `mayBeGone`: a host that does not answer is
+ * released when the operation fails, unless an attempt was lost.
  */
 export async function judgeLeftovers(
   world: World,
@@ -37,12 +37,12 @@ export async function judgeLeftovers(
     }
   }
   const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
-  // A host that could not be reset is remembered beyond its cluster, and with it the cluster's id.
+  // A host that could not be reset keeps its record after the cluster is deleted, and the cluster's id stays with it.
   const wanted = [
     ...(cluster ? [`anchor cluster-${id}`] : ips.length > 0 ? found.filter(isTombstone) : []),
     ...ips.map((ip) => `host ${hostRecordName(ip)}`),
   ];
-  // Logs are for people and stay as long as the cluster does; the pods of Jobs are the garbage collector's.
+  // Logs are for users and exist as long as the cluster. The garbage collector deletes the pods of Jobs.
   const ours = found.filter(
     (one) => !(cluster && one.startsWith('log ')) && !/^(configmaps|attempt) /.test(one),
   );
@@ -54,7 +54,7 @@ export async function judgeLeftovers(
   if (cluster) {
     const { items } = await client.list(SECRETS, { namespace });
     const names = items.map(({ metadata }) => metadata.name);
-    // A creation that failed has none to give.
+    // A failed creation has no kubeconfig.
     const created = cluster.metadata.annotations?.[annotations.applied] !== undefined;
     const kept = !created ? [] : ['demo-kubeconfig', 'demo-known-hosts'];
     for (const name of kept) if (!names.includes(name)) problems.push(`O5: Secret ${name} is missing`);
@@ -78,7 +78,7 @@ interface Past {
   ips: readonly string[];
 }
 
-/** O2, O3, O4, O6 over everything that happened; O5 on hosts that the cluster has no more. */
+/** O2, O3, O4 and O6 over everything that happened; O5 on hosts that the cluster no longer has. */
 export async function judge({ versions, kubelet, hosts, ips }: Past): Promise<string[]> {
   const problems = [...kubelet.complaints.map((text) => `O2: ${text}`), ...regressions(versions)];
   for (const [job, uids] of kubelet.jobs) {
@@ -105,7 +105,7 @@ export async function judge({ versions, kubelet, hosts, ips }: Past): Promise<st
   return problems;
 }
 
-/** O6: sequence and attempt only grow, a result stays, no request is forgotten. */
+/** O6: sequence and attempt only increase, a result stays, and no request is lost. */
 function regressions(versions: readonly KubernetesCluster[]): string[] {
   return versions.flatMap(({ status, metadata }, index) => {
     const before = versions[index - 1]?.status;

@@ -1,34 +1,34 @@
-/** What may go wrong at one call of the controller. */
+/** Faults of one call of the controller. */
 export const CALL_FAULTS = [
   /** The controller dies before the call is sent; a new one starts. */
   'crash-before',
-  /** It dies when the call was carried out, before it learns so. */
+  /** The controller dies after the call was carried out, before it gets the response. */
   'crash-after',
-  /** 409, as when somebody else has written meanwhile. */
+  /** 409, as after a write of another client. */
   'conflict',
-  /** 500, and nothing was done. */
+  /** 500, and the call was not carried out. */
   'error-before',
-  /** 500, though it was done. */
+  /** 500, although the call was carried out. */
   'error-after',
-  /** The connection breaks, though it was done. */
+  /** The connection breaks, although the call was carried out. */
   'lost',
-  /** A read shows the version before the present one. */
+  /** A read returns the version before the current one. */
   'stale',
-  /** A read does not show what is there. */
+  /** A read does not find an object that exists. */
   'absent',
-  /** The watch of the written kind falls behind from this write on. */
+  /** The watch of the written kind is delayed from this write on. */
   'lag',
 ] as const;
 
-/** What may go wrong with one run of a Job. */
+/** Faults of one run of a Job. */
 export const RUN_FAULTS = [
   'job-deleted',
   'pod-killed',
-  /** The pod is killed, and its remote commands run on. */
+  /** The pod is killed, and its remote commands continue. */
   'linger',
-  /** The pod is started twice. */
+  /** The Job has two pods at once. */
   'double-run',
-  /** The work is done, and the report never arrives. */
+  /** The work is done, but the report never arrives. */
   'report-lost',
   /** A worker is added to the spec while the Job runs. */
   'spec-edited',
@@ -38,10 +38,11 @@ const KINDS = [...CALL_FAULTS, ...RUN_FAULTS];
 type FaultKind = (typeof KINDS)[number];
 
 /**
- * `refused`: a creation that a host refuses, which a later `create` asks for again, or `swapped` with master and worker
- * in each other's place. `mistyped`: a scale-up by an address at which nobody answers, which `corrected` asks for again
- * under the same node name. `cancelled`: a creation that is cancelled while it runs. `relabel`: another label of a worker, as an edit without a word.
- * `replace`: a worker by another host. `move`: etcd to a host of its own. `repair`: what somebody may have changed by hand.
+ * `refused`: a creation that a host refuses; a later `create` requests it again, or `swapped` does with master and worker
+ * exchanged. `mistyped`: a scale-up with an address at which no host answers; `corrected` requests it again with the same
+ * node name. `cancelled`: a creation that is cancelled while it runs. `relabel`: an edit of a worker's label, without an
+ * operation annotation. `replace`: a worker by another host. `move`: etcd to a separate host. `repair`: restores hosts that
+ * may have been changed by hand.
  */
 export const STEPS = [
   'refused',
@@ -58,14 +59,14 @@ export const STEPS = [
   'down',
   'delete',
 ] as const;
-/** What a user asks for, one after the other. */
+/** A request of a user. */
 export type Step = (typeof STEPS)[number];
 
-/** One fault, at the nth time that the controller makes that call (or a Job runs) within a step. */
+/** A fault, at the nth time that the controller makes that call, or that a Job runs, within a step. */
 export interface Fault {
   kind: FaultKind;
   step: Step;
-  /** A call as `pointOf` names it, or `run`. */
+  /** Name of the call from `pointOf`, or `run`. */
   point: string;
   nth: number;
 }
@@ -77,7 +78,9 @@ export interface Plan {
 
 const textOfFault = ({ kind, step, point, nth }: Fault): string => `${kind}@${step}:${point}:${nth}`;
 
-/** A plan as one word that a shell takes without quotes: `create+delete,crash-after@create:POST/jobs/create-X-1:1`. */
+/**
+ * Formats a plan as one word that a shell accepts without quotes: `create+delete,crash-after@create:POST/jobs/create-X-1:1`.
+ */
 export const textOfPlan = ({ steps, faults }: Plan): string =>
   [steps.join('+'), ...faults.map(textOfFault)].join(',');
 

@@ -2,7 +2,7 @@ import { randomFrom } from '#base/testing/random.ts';
 import type { Call } from './faulty-caller.ts';
 import { CALL_FAULTS, type Fault, type Plan, RUN_FAULTS, type Step } from './plan.ts';
 
-/** What happened in a run without faults: what can go wrong in one with faults. */
+/** Calls of a run without faults, from which the plans with faults are made. */
 export interface Trace {
   steps: readonly Step[];
   calls: readonly Call[];
@@ -15,11 +15,11 @@ const faultAt = (kind: Fault['kind'], { step, point, nth }: Pick<Call, 'step' | 
   nth,
 });
 
-/** One plan for each way in which each call, and each run of a Job, can go wrong. */
+/** Returns one plan for each crash around a write, and for each stale or empty read. */
 export function enumeratedPlans({ steps, calls }: Trace): Plan[] {
   const faults: Fault[] = [];
   for (const call of calls) {
-    // A write that is refused in any case (the second look for a late report) is still a place to die at.
+    // A write that is always refused (the second check for a late report) is still a place to crash.
     if (call.write) faults.push(faultAt('crash-before', call), faultAt('crash-after', call));
     else {
       if (call.found) faults.push(faultAt('absent', call));
@@ -29,7 +29,7 @@ export function enumeratedPlans({ steps, calls }: Trace): Plan[] {
   return faults.map((fault) => ({ steps, faults: [fault] }));
 }
 
-/** One plan for each other way in which a write can end, and for each thing that can happen to a Job. */
+/** Returns one plan for each other result of a write, and for each fault of a Job. */
 export function otherPlans({ steps, calls }: Trace): Plan[] {
   const writes = calls.filter(({ write, done }) => write && done);
   const kinds = ['conflict', 'error-before', 'error-after', 'lost', 'lag'] as const;
@@ -40,19 +40,19 @@ export function otherPlans({ steps, calls }: Trace): Plan[] {
   return faults.filter(isSensible).map((fault) => ({ steps, faults: [fault] }));
 }
 
-/** Faults that cost an attempt: an operation takes two of them, and fails for good at the third. */
+/** Faults that cost an attempt. An operation survives two of them and fails at the third. */
 const LOSING = new Set<Fault['kind']>(['job-deleted', 'pod-killed', 'linger']);
 const MAX_FAULTS = 5;
 
 /**
- * Nobody edits the spec of what is being deleted, and what a scale-down would do about it is another question; a failure
- * that cannot be told is a pod that was killed.
+ * Leaves out spec edits outside of creations: a cluster in deletion is not edited, and a scale-down would react with a
+ * separate operation. Leaves out a lost report of a failure, which equals a killed pod.
  */
 const isSensible = ({ kind, step }: Fault): boolean =>
   (kind !== 'spec-edited' || step === 'create') &&
   (kind !== 'report-lost' || (step !== 'refused' && step !== 'cancelled'));
 
-/** The plan of a seed: one to five faults at calls that a run makes. */
+/** Makes the plan of a seed: one to five faults at calls of the run. */
 export function randomPlan(seed: number, { steps, calls }: Trace): Plan {
   const random = randomFrom(seed);
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];

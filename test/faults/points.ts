@@ -1,9 +1,9 @@
 import type { ApiRequest } from '#runtime/wire/call.ts';
 
-/** Ids are made of a hash and differ from run to run (base/canonical.ts has their alphabet). */
+/** Ids are parts of a hash and differ between runs (base/canonical.ts defines their alphabet). */
 const ID = /(^|[-=])[bcdfghjklmnpqrstvwxz2456789]{10,12}(?=$|-)/g;
 
-/** Each plan has its own addresses; the last part says which host it is. */
+/** Each plan has its own subnet; the last part of an address identifies the host. */
 const NET = /\/hosts\/\d+\.\d+\.\d+\./;
 
 const nameIn = (body: unknown): string =>
@@ -17,7 +17,7 @@ const nameIn = (body: unknown): string =>
     ? body.metadata.name
     : '';
 
-/** The namespace, resource, name and subresource of a path. */
+/** Returns the namespace, resource, name and subresource of a path. */
 export function partsOf(path: string) {
   const all = path.replace(/^\/apis?\/([^/]+\/)?v[^/]+\//, '');
   const { namespace = '' } = /^namespaces\/(?<namespace>[^/]+)\//.exec(all)?.groups ?? {};
@@ -26,7 +26,7 @@ export function partsOf(path: string) {
 }
 
 /**
- * The name of a call that stays the same from run to run: `POST/jobs/create-X-1`, `PUT/kubernetesclusters/demo/status`,
+ * Returns a name of a call that is the same in each run: `POST/jobs/create-X-1`, `PUT/kubernetesclusters/demo/status`,
  * `GET/secrets?purpose=anchor`.
  */
 export function pointOf({ method, path, body, query }: ApiRequest): string {

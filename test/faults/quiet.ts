@@ -3,35 +3,35 @@ import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import { shows } from '#runtime/controller/sources.ts';
 
-/** How long nothing must have happened before time may jump so far: what the server does by itself is not awaited. */
+/** Returns the idle time in ms before a jump of this length; the API server's own work is not tracked. */
 const quietMs = (jumpMs: number): number => (jumpMs <= 1_000 ? 4 : jumpMs <= 60_000 ? 40 : 250);
-/** How long nothing must have happened where one hoped to come. */
+/** Idle time before a goal is checked. */
 const GOAL_MS = 25;
-/** How long a cache is held back: long enough for what a reconcile does 100 ms after its effects. */
+/** Time that a cache is held back: longer than the 100 ms that a reconcile waits after its effects. */
 const HELD_MS = 150;
-/** Timers beyond are those of resyncs and of watches that are renewed: a world at rest has them. */
+/** Longer timers are resyncs and watch renewals, which also exist at rest. */
 export const REST_MS = 250_000;
 
 /**
- * The time of one plan. It runs as time does while anything is under way, and jumps to the next timer when nothing is:
- * no call, no process, and every cache has seen every write. So plans wait for no clock, and still see every timer.
+ * The clock of one plan. It runs in real time while a call or a process is active, or a cache has not yet seen a write.
+ * Otherwise it jumps to the next timer. So plans do not wait for timers, and no timer is skipped.
  */
 export interface Quiet extends Clock {
-  /** Something begins; the answer ends it. */
+  /** Marks the start of an activity; the returned function marks its end. */
   begin(): () => void;
-  /** `object` was written: caches that show it must see it before time may jump. */
+  /** `object` was written: caches of its kind must see it before time may jump. */
   expect(object: KubeObject): void;
-  /** An object is gone: caches that have it, that uid or any, must lose it before time may jump. */
+  /** An object was deleted: caches must lose it (that uid, or any) before time may jump. */
   expectGone(plural: string, key: ObjectKey, uid?: string): void;
-  /** Caches to wait for; the answer forgets them. */
+  /** Adds caches to wait for; the returned function removes them. */
   register(informers: readonly Informer<KubeObject>[]): () => void;
-  /** Called when nothing else can happen: whether it made something possible. */
+  /** Registers a function that is called when nothing else can happen. It returns whether it released something. */
   onStandstill(release: () => boolean): void;
-  /** Resolves at a moment of quiet at which `holds`; rejects when there is none. */
+  /** Resolves at an idle moment when `holds` returns true; rejects if there is none. */
   until(what: string, holds: () => boolean): Promise<void>;
-  /** How long until the next timer. */
+  /** Returns the milliseconds until the next timer. */
   nextMs(): number;
-  /** Runs timers that were set for exactly so long. */
+  /** Runs the timers that were set for exactly this many milliseconds. */
   runTimersOf(ms: number): void;
 }
 
@@ -78,7 +78,7 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
   function checkNow() {
     if (!wish || active > 0) return;
     if (lagging()) {
-      // Only a cache that a fault holds back stays behind for long.
+      // Only a cache that a fault holds back stays behind for this long.
       if (performance.now() - lastMs < HELD_MS) return schedule(8);
       if (releases.some((release) => release())) return touch();
       return performance.now() - lastMs > limitMs ? fail('a cache never saw a write') : schedule(20);

@@ -23,19 +23,19 @@ import { STEPS_DO, userOf } from './user.ts';
 
 const LIMIT_MS = 30_000;
 export interface Outcome {
-  /** What the oracles say; empty when the plan held. */
+  /** Problems that the oracles found; empty if the plan passed. */
   problems: string[];
   calls: readonly Call[];
-  /** Faults that the run never came to. */
+  /** Faults that the run never reached. */
   unmet: Fault[];
-  /** Runs of Jobs in each step. */
+  /** Runs of Jobs, each with its step. */
   runs: readonly { step: string; job: string }[];
-  /** Whether a step was refused, and asked for otherwise. */
+  /** Whether a step was refused and then requested differently. */
   wasRefused: boolean;
   ms: number;
 }
 
-/** Runs one plan in namespaces of its own, from an empty API server's view to an empty one. */
+/** Runs one plan in separate namespaces, which are empty before and after it. */
 export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, plan: Plan): Promise<Outcome> {
   const began = performance.now();
   const log = createLogger('silent');
@@ -105,7 +105,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   await Promise.all([clusters.whenSynced(), jobs.whenSynced()]);
   quiet.register([clusters, jobs]);
 
-  /** One controller after the other: when one dies, the next begins. */
+  /** Runs controllers in sequence: when one dies, the next starts. */
   let stopping = false;
   let stop: () => Promise<void> = async () => {};
   let wasRefused = false;
@@ -170,7 +170,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
         await refused.ask(user);
         await quiet.until(`${step}, asked again`, () => STEPS_DO[step].done(present()) && atRest());
       }
-      // A fault that waited for this very look (a read at rest) may cost writes; the look after it may not.
+      // A fault at this very check (a read at rest) may cost writes; the next check may not.
       let metBefore = -1;
       let before = 0;
       while (metBefore !== meddler.met.size) {
@@ -199,7 +199,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   return { problems, calls: meddler.calls, unmet, runs, wasRefused, ms: performance.now() - began };
 }
 
-/** How often the room hands out every cluster again (src/controller/cluster/module.ts). */
+/** Resync interval, at which every cluster is reconciled again (src/controller/cluster/module.ts). */
 const RESYNC_MS = 600_000;
 
 const isRunFault = ({ kind }: Fault): boolean => RUN_FAULTS.some((one) => one === kind);

@@ -16,25 +16,25 @@ interface Wanted {
   requestId: string;
   master?: number;
   workers: readonly HostEntry[];
-  /** Hosts of etcd alone. */
+  /** Hosts that run etcd only. */
   hosts?: readonly HostEntry[];
 }
 
-/** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
+/** The user of a plan: one cluster of one master and some workers, at addresses that no other plan has. */
 export interface User {
   ask(wanted: Wanted): Promise<void>;
-  /** A host of the plan, by the last part of its address. */
+  /** Returns a host of the plan, by the last part of its address. */
   host(last: number, more?: Omit<HostEntry, 'ip'>): HostEntry;
-  /** From now on the mistyped host is remembered: nobody knows what a lost attempt did there. */
+  /** Expects a record of the mistyped host from now on: a lost attempt may have changed it. */
   expectAway(): void;
   remove(): Promise<void>;
-  /** One more worker, declared and not asked for. */
+  /** Adds one worker to the spec without a request. */
   addWorker(): Promise<void>;
   /** Cancels that operation. */
   cancel(id: string): Promise<void>;
-  /** Hosts that the cluster has when the step is done, and their duties. */
+  /** Returns the hosts that the cluster has after the step, with their duties. */
   hosts(step: Step): Map<string, string>;
-  /** Every host that may have been touched. */
+  /** Returns every host that may have been touched. */
   every(): string[];
 }
 
@@ -46,7 +46,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let masterList: HostEntry[] = [];
   let workers: HostEntry[] = [];
   let etcdList: HostEntry[] = [];
-  /** Declared by somebody else than whoever asks: server-side apply leaves it in the list (SSA, list type map). */
+  /** Hosts that another field manager declared: server-side apply keeps them in the list (SSA, list type map). */
   let declared: HostEntry[] = [];
   let remembered: [string, string][] = [];
   return {
@@ -100,7 +100,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
     hosts(step) {
       const hosts =
         step === 'delete' ? [] : clusterHostsOf({ masterList, nodeList: workers, etcdList }).values();
-      // An address at which no host answers counts until another operation is asked (`mayBeGone` in oracles.ts).
+      // A host that does not answer stays until the next operation is requested (`mayBeGone` in oracles.ts).
       const has = [...hosts].map((host): [string, string] => [host.ip, host.duties.join('+')]);
       return new Map([...has, ...remembered]);
     },
@@ -119,13 +119,13 @@ const ended =
   (word: string) =>
   (cluster: KubernetesCluster | undefined): boolean =>
     said(cluster) === word && cluster?.status?.phase === 'Failed';
-/** The node name that a mistyped address and the right one have. */
+/** Node name of both the mistyped and the correct address. */
 const W1 = { name: 'w1' };
 
 interface StepDo {
   ask(user: User): Promise<void>;
   done(cluster: KubernetesCluster | undefined): boolean;
-  /** A refusal that says how to go on, and going on so. */
+  /** Recognizes a refusal that names the next request, and makes that request. */
   refused?: { is(cluster: KubernetesCluster | undefined): boolean; ask(user: User): Promise<void> };
 }
 
@@ -159,7 +159,7 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
     ask: (user) =>
       user.ask({ word: 'scaling-up', requestId: 'corrected', workers: [user.host(2), user.host(3, W1)] }),
     done: rests,
-    // After an attempt that was lost nobody knows whether the mistyped host carries the name.
+    // After a lost attempt, it is unknown whether the mistyped host has the node name.
     refused: {
       is: (cluster) =>
         ended('scale-up-failed')(cluster) &&

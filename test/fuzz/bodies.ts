@@ -8,7 +8,7 @@ import { type FuzzRequest, requests } from './requests.ts';
 const AT_ONCE = 16;
 const errorAnswer = z.object({ code: z.string(), message: z.string().min(1) });
 
-/** What is wrong with an answer; undefined when it is as it should be. */
+/** Returns the problem of a response; undefined if the response is correct. */
 function fault(request: FuzzRequest, status: number, text: string): string | undefined {
   if (status >= 500) return `status ${status}`;
   if (request.who === 'nobody' && ![401, 404, 405, 413, 414, 429].includes(status))
@@ -23,8 +23,8 @@ function fault(request: FuzzRequest, status: number, text: string): string | und
 }
 
 /**
- * Sends `count` generated requests; answers what was wrong, one line each. Bob may not give a cluster a key and
- * mallory may nothing, so nothing of theirs may be there at the end.
+ * Sends `count` generated requests and returns the problems, one line each. Bob may not give a cluster a key, and mallory
+ * may do nothing, so at the end no object of theirs may exist.
  */
 export async function fuzzBodies(world: RestWorld, count: number, seed: number): Promise<string[]> {
   const found: string[] = [];
@@ -43,7 +43,7 @@ export async function fuzzBodies(world: RestWorld, count: number, seed: number):
         method: z.enum(['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS', 'HEAD']).parse(request.method),
         url: `/api/v1${request.path}`,
         headers: { ...request.headers, ...authorization },
-        // Each from an address of its own, since requests without a token are limited by address.
+        // Each request has a different address, because requests without a token are limited by address.
         remoteAddress:
           request.who === 'nobody'
             ? `10.${(sent >> 16) & 255}.${(sent >> 8) & 255}.${sent & 255}`
@@ -66,7 +66,7 @@ export async function fuzzBodies(world: RestWorld, count: number, seed: number):
   return found;
 }
 
-/** Lazily, a thousand at a time: each thousand has a seed of its own. */
+/** Generates requests lazily, a thousand at a time; each thousand has its own seed. */
 function* samples(namespace: string, count: number, seed: number): Generator<FuzzRequest> {
   for (let from = 0; from < count; from += 1000) {
     yield* fc.sample(requests(namespace), { numRuns: Math.min(1000, count - from), seed: seed + from });

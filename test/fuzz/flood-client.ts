@@ -4,8 +4,8 @@ import { Agent, request } from 'undici';
 import { sleep } from '#base/clock.ts';
 
 /**
- * Sends requests that no valid token comes with, at a steady rate: `node flood-client.ts <url> <ca> <per second> <seconds>`.
- * A process of its own, so that it does not delay the measurement. Prints the number of answers by status, as JSON.
+ * Sends requests without a valid token at a steady rate: `node flood-client.ts <url> <ca> <per second> <seconds>`. It is a
+ * separate process so that it does not delay the measurement. Prints the number of responses by status, as JSON.
  */
 const [url = '', caPath = '', perSecond = '1000', seconds = '60'] = process.argv.slice(2);
 const ca = readFileSync(caPath, 'utf8');
@@ -37,7 +37,7 @@ const largeBody = async (): Promise<number> => {
   await body.dump();
   return statusCode;
 };
-/** Headers and a byte, then nothing for some seconds. */
+/** Sends headers and one byte, then nothing for some seconds. */
 const slowBody = (): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);

@@ -7,12 +7,12 @@ import { sleep } from '#base/clock.ts';
 import type { RestWorld } from '#server/testing/rest-world.ts';
 import { type Served, startServer, startWebhook } from './server-program.ts';
 
-/** Limits of the containers in deploy/manifests. */
+/** Memory limits of the containers in deploy/manifests. */
 const LIMIT_MIB = { server: 512, webhook: 384 } as const;
 const P99_MS = 500;
 const PER_SECOND = 1_000;
 const ADMIT_MS = 50;
-/** How long admissions are measured before the flood: a machine that is busy with other things is slow then too. */
+/** Duration of the measurement before the flood, which shows how slow a busy machine is anyway. */
 const QUIET_MS = 5_000;
 
 const at = (sorted: readonly number[], share: number): number =>
@@ -24,13 +24,13 @@ const flooded = z.object({
   answers: z.record(z.string(), z.number()),
 });
 
-/** Resident memory of a process in MiB, at its highest so far. */
+/** Returns the peak resident memory of a process in MiB. */
 function peakMib(pid: number): number {
   const kib = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib ?? Number.NaN) / 1024;
 }
 
-/** An admission that asks the API server for rights, as most do. */
+/** Returns an admission for which the webhook asks the API server for permissions, as for most. */
 const review = (namespace: string) => ({
   apiVersion: 'admission.k8s.io/v1',
   kind: 'AdmissionReview',
@@ -48,7 +48,7 @@ const review = (namespace: string) => ({
   },
 });
 
-/** Answers how long each admission took, until the signal aborts; one that fails took for ever. */
+/** Returns the duration of each admission until the signal aborts; a failed one counts as infinite. */
 async function admissions({ url, caPath }: Served, namespace: string, over: AbortSignal): Promise<number[]> {
   const dispatcher = new Agent({ connect: { ca: readFileSync(caPath, 'utf8') } });
   const body = JSON.stringify(review(namespace));
@@ -77,8 +77,8 @@ async function admissions({ url, caPath }: Served, namespace: string, over: Abor
 }
 
 /**
- * Floods REST with requests that no valid token comes with, while the API server asks the webhook. Answers what was wrong:
- * an admission that waited, a process that ended, memory beyond its limit.
+ * Floods the REST API with requests without a valid token while the API server calls the webhook. Returns the problems: a
+ * slow admission, a process that ended, memory above the limit.
  */
 export async function flood(world: RestWorld, dir: string, seconds: number): Promise<string[]> {
   await using server = await startServer(world, dir);

@@ -8,10 +8,10 @@ import { fuzzBySchema } from './schemathesis.ts';
 import { startServer } from './server-program.ts';
 
 /**
- * `make fuzz`: the REST API on a real API server, with the rights that its manifests give it: generated requests over
- * all routes, then the program itself over TLS, asked what schemathesis makes of its OpenAPI document. No 5xx, and nobody gets what his rights do
- * not give. SEED repeats a run; REQUESTS and EXAMPLES say how much of each. Before them
- * FLOOD seconds (60) of 1,000 requests a second without a valid token, beside which the webhook must answer.
+ * `make fuzz`: the REST API on a real API server, with the permissions from its manifests. First FLOOD seconds (60) of 1,000
+ * requests a second without a valid token, during which the webhook must answer. Then generated requests over all routes,
+ * then schemathesis on the OpenAPI document of the real program over TLS. There must be no 5xx, and no user gets more than
+ * his permissions allow. SEED repeats a run; REQUESTS and EXAMPLES set the number of each.
  */
 const number = (name: string, otherwise: number): number => Number(process.env[name] || otherwise);
 const seed = number('SEED', Math.floor(Math.random() * 2 ** 31));

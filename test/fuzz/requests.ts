@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { routes } from '#rest/index.ts';
 
-/** One request as a stranger might send it. */
+/** A request as an untrusted client might send it. */
 export interface FuzzRequest {
   who: 'alice' | 'bob' | 'mallory' | 'nobody';
   method: string;
-  /** Below /api/v1, with its query. */
+  /** Path below /api/v1, with the query. */
   path: string;
   headers: Record<string, string>;
   body: string | undefined;
@@ -40,7 +40,7 @@ const anything = fc.oneof(
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value with something else at one place of it, which `at` chooses. */
+/** Returns the value with one place replaced, which `at` selects. */
 function changed(value: unknown, at: number, other: unknown): unknown {
   if (Array.isArray(value)) {
     const index = at % (value.length + 1);
@@ -71,7 +71,7 @@ const names = fc.oneof(
   { weight: 1, arbitrary: nasty.map(String) },
 );
 
-/** Requests over all routes: examples with some places changed, texts that are cut, paths and queries of all kinds. */
+/** Generates requests over all routes: examples with changed places, truncated texts, paths and queries of all kinds. */
 export const requests = (namespace: string): fc.Arbitrary<FuzzRequest> =>
   fc
     .record({
@@ -100,7 +100,7 @@ export const requests = (namespace: string): fc.Arbitrary<FuzzRequest> =>
       const path = route.path
         .replace('{region}', encodeURIComponent(region))
         .replace('{name}', encodeURIComponent(name));
-      // With a key half of the time, so that clusters are really made.
+      // Half of the bodies get a key, so that some clusters are really created.
       let body: unknown =
         more.length % 2 === 0 ? (route.example.body ?? {}) : { ...lists, privateSSHKey: key };
       for (const [at, other] of more) body = changed(body, at, other);

@@ -6,14 +6,17 @@ import { pythonEnvironment } from '#lab/artifacts/python.ts';
 
 const PACKAGE = 'schemathesis==4.32.5';
 
-/** What the schema cannot say: states of clusters, rights, rules between fields, and names such as __proto__ (400). */
+/**
+ * Refusals that the schema cannot express: states of clusters, permissions, rules between fields, and names such as
+ * __proto__ (400).
+ */
 const CONFIG = `
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "422", "429"]
 negative_data_rejection.expected-statuses = ["2xx", "4xx"]
 `;
 
-/** Runs schemathesis against a server; whether it found nothing. Its own words go to standard output. */
+/** Runs schemathesis against a server and returns whether it passed. Its output goes to standard output. */
 export async function fuzzBySchema(
   { url, caPath, token, dir }: { url: string; caPath: string; token: string; dir: string },
   { seed, examples }: { seed: number; examples: number },
@@ -36,7 +39,7 @@ export async function fuzzBySchema(
       '--continue-on-failure',
       `--header=Authorization: Bearer ${token}`,
     ],
-    // It keeps what it found below the directory that it runs in.
+    // schemathesis stores its findings below the working directory.
     { cwd: dir, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit', reject: false },
   );
   return exitCode === 0;

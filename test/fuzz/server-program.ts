@@ -9,27 +9,27 @@ import type { RestWorld } from '#server/testing/rest-world.ts';
 const READY_MS = 30_000;
 const main = join(import.meta.dirname, '../../src/main.ts');
 
-/** A program that serves, and its process. */
+/** A serving program and its process. */
 export interface Served extends AsyncDisposable {
   url: string;
   caPath: string;
   pid: number;
-  /** Rejects as soon as the process ends by itself. */
+  /** Rejects as soon as the process exits by itself. */
   ended: Promise<never>;
 }
 
-/** The server, with the rights of its account. */
+/** Starts the server, with the permissions of its ServiceAccount. */
 export const startServer = (world: RestWorld, dir: string): Promise<Served> =>
   startProgram('server', world, dir, {
     'reports-namespace': world.reportsNamespace,
     audiences: 'matryoshka',
   });
 
-/** The webhook, with rights of the server's account, which are more than its own. */
+/** Starts the webhook with the permissions of the server's ServiceAccount, which has more than the webhook's. */
 export const startWebhook = (world: RestWorld, dir: string): Promise<Served> =>
   startProgram('webhook', world, dir, {});
 
-/** A program as it is started in a pod: a process of its own, over TLS. */
+/** Starts a program as a pod does: a separate process, over TLS. */
 async function startProgram(
   name: 'server' | 'webhook',
   { serverKubeconfig, operatorNamespace }: RestWorld,
@@ -57,7 +57,7 @@ async function startProgram(
     ...more,
   };
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  // The heap as a pod of 512 MiB has it.
+  // The heap limit as in a pod with 512 MiB.
   const command = ['--max-old-space-size=333', main, name, ...args];
   const server = await startOwned(process.execPath, command, join(dir, `${name}.log`));
   const { pid, ended } = server;

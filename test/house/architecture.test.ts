@@ -4,10 +4,10 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { crdFiles } from '../../src/crds.ts';
 
-/** Checks what docs/architecture.md says of files; .dependency-cruiser.mjs has the import rules. */
+/** Checks the statements of docs/architecture.md about files; .dependency-cruiser.mjs has the import rules. */
 const root = join(import.meta.dirname, '../..');
 
-/** Tests, and what several of them share: the product never imports it. */
+/** Whether a file is a test or shared by tests; the product never imports these. */
 const isTest = (file: string): boolean => /\.(test|fixture)\.ts$|\/testing\//.test(file);
 
 const filesUnder = (folder: string, matches: (path: string) => boolean): string[] =>
@@ -21,7 +21,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const sources = filesUnder('src', (path) => path.endsWith('.ts')).map((path) => path.slice('src/'.length));
 const product = sources.filter((file) => !isTest(file));
 
-/** Places where a type is given up: `any`, or a comment that silences the compiler. */
+/** Finds places that give up a type: `any`, or a comment that silences the compiler. */
 function untyped(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   const at = (position: number) => `${path}:${source.getLineAndCharacterOfPosition(position).line + 1}`;

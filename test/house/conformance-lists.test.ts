@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { specsIn } from '#lab/upstream/specs.ts';
 
-/** Lists of upstream's specs that a cluster of ours must pass. They only grow: raise the least number with the list. */
+/** Lists of upstream's specs that a cluster of ours must pass. They only grow: raise the minimum with the list. */
 const LEAST = { 'kubeadm.txt': 32, 'specs.txt': 365, 'after-changes.txt': 72 };
 
 const folder = join(import.meta.dirname, '../conformance-cluster');

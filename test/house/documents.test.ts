@@ -7,7 +7,7 @@ import { generatedPages } from '../../docs/site/generate.ts';
 import { precheckConfig } from '../../src/command-config.ts';
 import { inventorySchema } from '../../src/programs/precheck-inventory.ts';
 
-/** What a document promises is where it says. */
+/** Checks the statements of documents against the files that they name. */
 const root = join(import.meta.dirname, '../..');
 
 describe.each([
@@ -65,7 +65,7 @@ describe('docs/reference', async () => {
 
 describe('docs/precheck.md', () => {
   const text = readFileSync(join(root, 'docs/precheck.md'), 'utf8');
-  /** What the first cells of the tables of a section name. */
+  /** Returns the names in the first cells of a section's tables. */
   const namedIn = (title: string): string[] =>
     (text.split('\n## ').find((one) => one.startsWith(`${title}\n`)) ?? '')
       .split('\n')
@@ -115,7 +115,7 @@ describe('docs/troubleshooting.md', () => {
     ...[...(run ?? '').matchAll(/'([A-Z]\w+)'/g)].map(([, name]) => name),
   ]);
 
-  /** Kubernetes writes it; ours is RunBlocked. */
+  /** Kubernetes writes this Event; ours is RunBlocked. */
   const EVENT_OF_JOB = 'FailedCreate';
 
   it('has a section for each reason of a stall or a failure', () => {

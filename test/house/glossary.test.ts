@@ -23,7 +23,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   untold: 'unreported',
 };
 
-/** Names that Node and Unicode gave. */
+/** Names that Node and Unicode define. */
 const FOREIGN = new Set(['highWaterMark', 'BYTE_ORDER_MARK']);
 
 const root = join(import.meta.dirname, '../..');

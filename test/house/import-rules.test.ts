@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-/** Proves that the rules of .dependency-cruiser.mjs, which `make lint` checks, refuse what they are there for. */
+/** Proves that the rules of .dependency-cruiser.mjs, which `make lint` checks, refuse the imports that they are for. */
 const patterns = z.union([z.string(), z.array(z.string())]).transform((one) => [one].flat());
 const sideSchema = z.looseObject({ path: patterns.optional(), pathNot: patterns.optional() });
 const configSchema = z.looseObject({
@@ -16,7 +16,7 @@ const anyOf = (list: readonly string[], text: string, groups: readonly string[] 
     .map((one) => one.replaceAll(/\$(\d)/g, (_, at) => groups[Number(at)] ?? ''))
     .map((one) => new RegExp(one).exec(text));
 
-/** The names of the rules that refuse an import, by paths alone. */
+/** Returns the names of the rules that refuse an import, by paths alone. */
 function refusing(from: string, to: string): string[] {
   return forbidden.flatMap((rule) => {
     if (Object.keys(rule.to).some((key) => key !== 'path' && key !== 'pathNot')) return [];

@@ -13,7 +13,7 @@ import { jobRoutes, lenientJobRoutes, routes } from '#server/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
 import { addonFiles } from '../../deploy/addons.ts';
 
-/** Each list of the house against the folder that it lists: a file without its line fails here. */
+/** Compares each list in the source with the folder that it lists: a file without its line fails here. */
 const root = join(import.meta.dirname, '../..');
 
 const modulesOf = (folder: string): string[] =>
@@ -26,7 +26,7 @@ const foldersOf = (folder: string): string[] =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
 
-/** What the files of a folder export and `isOne` takes for a member of its list, by `file: name`. */
+/** Returns the exports of a folder's files that `isOne` accepts, by `file: name`. */
 async function exportedFrom(
   folder: string,
   isOne: (value: unknown, name: string) => boolean,
@@ -41,7 +41,7 @@ async function exportedFrom(
   return found;
 }
 
-/** Members that the folder has and the list has not, and the other way round. */
+/** Compares a folder's members with the list, in both directions. */
 function difference(folder: ReadonlyMap<string, unknown>, list: readonly unknown[]) {
   const there = new Set(folder.values());
   return {
@@ -77,7 +77,7 @@ describe('the list', () => {
         .array(z.object({ name: z.string() }))
         .parse(parse(readFileSync(join(root, 'ansible', playbook), 'utf8')))
         .map(({ name }) => name);
-      // The last says that the run is complete, and works on no host.
+      // The last play reports that the run is complete, and touches no host.
       expect(plays).toEqual([...steps.map(({ name }) => name), 'Complete']);
     },
   );
@@ -100,7 +100,7 @@ describe('the list', () => {
   it('of REST names every route', async () => {
     const isRoute = matches(z.object({ operationId: z.string(), method: z.string(), path: z.string() }));
     const found = await exportedFrom('src/rest', isRoute);
-    // Those of operations are made from the list of operations.
+    // Routes of operations are generated from the list of operations.
     const made = routesOfOperations.map(({ route }) => route);
     const written = restRoutes.filter((route) => !made.some((one) => one.operationId === route.operationId));
     expect(difference(found, written)).toEqual(SAME);
@@ -169,7 +169,7 @@ const webhookSchema = z.object({
   webhooks: z.array(z.object({ clientConfig: z.object({ service: z.object({ path: z.string() }) }) })),
 });
 
-/** The paths in the shipped configurations of webhooks. */
+/** Returns the paths in the shipped webhook configurations. */
 function calledPaths(): string[] {
   const folder = join(root, 'deploy/manifests');
   const objects = readdirSync(folder).flatMap((file) =>

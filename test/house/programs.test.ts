@@ -9,14 +9,14 @@ import { checks } from '#precheck/index.ts';
 import { scriptOf } from '#precheck/script.ts';
 import { framed } from '#ssh/framed.ts';
 
-/** Reads what scripts call by shfmt's syntax tree, and compares that with the programs that hosts are asked for. */
+/** Reads the calls of scripts from shfmt's syntax tree, and compares them with the programs that the precheck requires. */
 const root = join(import.meta.dirname, '../..');
 
-/** Brought to the host by our roles or by an image that a role unpacks; ping is called only where it is there. */
+/** Programs that our roles bring to the host, or an image that a role unpacks; ping is called only if it exists. */
 const OURS = /^(kubeadm|kubelet|kubectl|containerd|ctr|ipset|ping)$|^\/usr\/local\/sbin\/matryoshka-/;
-/** kubeadm's mandatory checks of PATH, the kubelet's umount, and what tar calls for `z`. */
+/** Programs that others call: kubeadm's mandatory PATH checks, the kubelet's umount, and tar's gzip for `z`. */
 const OTHERS = ['cp', 'losetup', 'mount', 'umount', 'gzip'];
-/** Programs that run another, and how many words stand before that one. */
+/** Programs that run another one, with the number of words before that one. */
 const WRAPPERS: Readonly<Record<string, number>> = {
   timeout: 1,
   xargs: 0,
@@ -39,7 +39,7 @@ const functions = new Set<string>();
 const called = new Set<string>();
 const builtins = new Set<string>();
 
-/** The text of a word that has no variable in it. */
+/** Returns the text of a word without variables. */
 function literal(word: Word | undefined): string | undefined {
   if (!word?.Parts.every(({ Type }) => Type === 'Lit' || Type === 'SglQuoted')) return undefined;
   return word.Parts.map(({ Type, Value = '' }) =>
@@ -51,7 +51,7 @@ async function call(words: readonly Word[]): Promise<void> {
   const [path, ...rest] = [literal(words[0]), ...words.slice(1).map(literal)];
   const name = path?.replace(/^(\/usr)?\/bin\//, '');
   for (const text of rest) {
-    // A script that is written to the host, and what its units start.
+    // A script that is written to the host, and the programs that its units start.
     if (text?.startsWith('#!/bin/')) await read(text);
     for (const [, path] of (text ?? '').matchAll(/^Exec\w+=[-+!]*(\/usr\/bin\/\S+)/gm))
       called.add(path ?? '');

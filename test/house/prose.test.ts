@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Rules of CONTRIBUTING.md, Text, that a regular expression can find in documents. */
+/** Rules of CONTRIBUTING.md, Text, that a regular expression can check in documents. */
 const root = join(import.meta.dirname, '../..');
 const GENERATED = /^docs\/reference\/(fields|configuration|metrics)\.md$/;
 const pages = [
@@ -15,7 +15,7 @@ const pages = [
 
 const MAX_LINE = 100;
 const MEAN_WORDS = 18;
-/** What is found, and what to write instead. */
+/** Patterns, each with its replacement. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/^(?:- |\d+\. )?(?:Of|Where|What|Whoever|That|So that)\b/, 'begin with the subject, or with if and when'],
   [/\b(?:somebody|someone|whoever)\b/i, 'name the user, the controller, the Job'],

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** What src/runtime must be to be of use to others, as far as its text tells. */
+/** Checks that src/runtime can be used without the rest of the project, as far as its text shows. */
 const root = join(import.meta.dirname, '../..');
 const room = join(root, 'src/runtime');
 const read = (path: string) => readFileSync(path, 'utf8');
@@ -17,10 +17,10 @@ const Crd = z.object({
 });
 const kinds = readdirSync(join(root, 'crds')).flatMap((name) => {
   const { group, names } = Crd.parse(parse(read(join(root, 'crds', name)))).spec;
-  // A host is also what a URL names.
+  // A URL has a host too.
   return [group, names.kind, names.plural].filter((word) => !/^hosts?$/i.test(word));
 });
-/** Of clusters, their hosts and how they are made; kinds of ours come from crds/. */
+/** Words about clusters, their hosts and operations; our kinds come from crds/. */
 const DOMAIN = [
   ...kinds,
   'matryoshka',
@@ -40,7 +40,7 @@ const DOMAIN = [
   'fence',
 ];
 
-/** `file:line: text` of each line that matches. */
+/** Returns `file:line: text` of each line that matches. */
 const lines = (names: readonly string[], word: RegExp) =>
   names.flatMap((name) =>
     read(join(room, name))
@@ -48,7 +48,7 @@ const lines = (names: readonly string[], word: RegExp) =>
       .flatMap((line, at) => (word.test(line) ? [`src/runtime/${name}:${at + 1}: ${line.trim()}`] : [])),
   );
 
-/** Each `path`: name of docs/runtime.md. */
+/** Each `path`: name in docs/runtime.md. */
 const promises = [...read(join(root, 'docs/runtime.md')).matchAll(/`([^`]+\.test\.ts)`: ([^|;]+)/g)].map(
   ([, path = '', name = '']) => ({ path, name: name.trim() }),
 );

@@ -16,7 +16,7 @@ import { ofRequests } from './of-requests.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { ofTheQueue } from './of-the-queue.ts';
 
-/** Every mutant that `make mutants` judges. */
+/** Every mutant that `make mutants` tests. */
 export const mutants: readonly Mutant[] = [
   ...ofTheController,
   ...ofHosts,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 
-/** A copy of the tree as it stands, uncommitted changes included, to break things in. */
+/** Copies the working tree, uncommitted changes included, so that the copy can be broken. */
 export async function copyOfTree(root: string): Promise<AsyncDisposable & { dir: string }> {
   const dir = await mkdtemp(join(tmpdir(), 'matryoshka-mutants-'));
   const { stdout } = await execa('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {

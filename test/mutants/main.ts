@@ -6,8 +6,8 @@ import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
 import { hear } from './witness.ts';
 
 /**
- * `make mutants`: breaks the product in one place at a time, in a copy of the tree, and runs the test that must notice.
- * First each of these tests is run on the product as it is. MUTANT=text takes only those with it in their name.
+ * `make mutants`: breaks the product in one place at a time, in a copy of the tree, and runs the test that must fail. First
+ * it runs each of these tests on the unchanged product. MUTANT=text selects the mutants with that text in their name.
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';

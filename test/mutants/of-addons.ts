@@ -10,7 +10,7 @@ const life = (folder: string) =>
 const pods = api(`${LOCAL}/pods.api.test.ts`, 'each pod that needs its label gets it by one write');
 const lost = (test: string) => api('src/addons/workspace/server/lost-answers.api.test.ts', test);
 
-/** LocalServices, Workspaces, and when Networks are tried: what is written and when, what is undone, what is for ever. */
+/** LocalServices, Workspaces, and retries of Networks: writes and their time, undo, and permanent failures. */
 export const ofAddons: readonly Mutant[] = [
   {
     name: 'the label of a pod of LocalServices is patched, and belongs to nobody',

@@ -6,7 +6,7 @@ const decided = (file: string, test: string): Witness =>
 const FENCE = 'ansible/files/fence';
 const fenced = (test: string): Witness => unit('test/roles/fence.test.ts', test);
 
-/** What cancelling must not do, and what a plan that is agreed to holds. */
+/** Limits of cancellation, and guarantees of an approved plan. */
 export const ofCancelAndPlans: readonly Mutant[] = [
   {
     name: 'a deletion is cancelled',

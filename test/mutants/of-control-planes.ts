@@ -6,7 +6,7 @@ const planned = (test: string): Witness => ({
   test,
 });
 
-/** What operations must not do with control planes. */
+/** Mistakes of operations with control planes. */
 export const ofControlPlanes: readonly Mutant[] = [
   {
     name: 'hosts are not led to new API servers',

@@ -8,7 +8,7 @@ const settled = (test: string): Witness => ({
   test,
 });
 
-/** How operations must not treat members of etcd. */
+/** Mistakes of operations with etcd members. */
 export const ofEtcd: readonly Mutant[] = [
   {
     name: 'a control plane leaves without etcd being asked about it',

@@ -4,7 +4,7 @@ const HEALTH = 'src/controller/cluster/health';
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 const seen = (test: string): Witness => ({ project: 'api', file: 'test/conformance/health.test.ts', test });
 
-/** What the operator says of made clusters, and whom it believes. */
+/** Conditions of created clusters, and the probes that the operator trusts. */
 export const ofHealth: readonly Mutant[] = [
   {
     name: 'one failed look is a fact',

@@ -4,7 +4,7 @@ const DECIDE = 'src/controller/cluster/decide';
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 const ofTable = (test: string) => unit(`${DECIDE}/hook/hook.test.ts`, test);
 
-/** Playbooks of users: who may have them run, how often, and with what. */
+/** Playbooks of users: permission to run them, number of runs, and their input. */
 export const ofHooks: readonly Mutant[] = [
   {
     name: 'an operation with hooks is asked without the right to them',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What scripts on hosts promise, whatever the host has: a full disk, links, other bytes, noisy shells. */
+/** Guarantees of scripts on hosts with a full disk, links, unexpected bytes or noisy shells. */
 export const ofHosts: readonly Mutant[] = [
   {
     name: 'what does not fit on the disk takes the place of what was there',

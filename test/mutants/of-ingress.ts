@@ -5,7 +5,7 @@ const unit = (file: string, test: string): Witness => ({ project: 'unit', file, 
 const smuggled = (test: string) => unit(`${PROXY}/smuggling.test.ts`, test);
 const compiled = (test: string) => unit('src/addons/ingress/routing/compile.test.ts', test);
 
-/** Whose a host is, which request is taken, and what an endpoint is told. */
+/** Ownership of hosts, acceptance of requests, and the headers that an endpoint gets. */
 export const ofIngress: readonly Mutant[] = [
   {
     name: 'a host is whoever’s came last',

@@ -4,7 +4,7 @@ const unit = (file: string, test: string): Witness => ({ project: 'unit', file, 
 const FENCE = 'ansible/files/fence';
 const fenced = (test: string): Witness => unit('test/roles/fence.test.ts', test);
 
-/** Decisions that clients rely on and that hosts, the runtime, the installer and the server keep. */
+/** Guarantees to clients that hosts, the runtime, the installer and the server keep. */
 export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'a host that lost the key of its authority is changed all the same',

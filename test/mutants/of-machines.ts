@@ -2,7 +2,7 @@ import type { Mutant, Witness } from './mutant.ts';
 
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 
-/** A machine is one machine, whatever address or name refers to it. */
+/** A machine counts as one machine, whatever address or name refers to it. */
 export const ofMachines: readonly Mutant[] = [
   {
     name: 'a machine on record joins again under another address',

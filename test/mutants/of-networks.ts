@@ -10,7 +10,7 @@ const onHosts = (test: string): Witness => ({
   test,
 });
 
-/** Networks: what is on record before hosts are changed, whose hosts, links and addresses are, and what stays behind. */
+/** Networks: records before changes of hosts, ownership of hosts, links and addresses, and leftovers. */
 export const ofNetworks: readonly Mutant[] = [
   {
     name: 'a host of a Network is changed before it is on record',

@@ -13,7 +13,7 @@ const drained = (test: string): Witness => ({
 
 const ready = (test: string): Witness => ({ project: 'unit', file: 'test/roles/ready.test.ts', test });
 
-/** How operations must not end. */
+/** Wrong ends of operations. */
 export const ofOperations: readonly Mutant[] = [
   {
     name: 'only a disruption budget holds a node',

@@ -5,7 +5,7 @@ const JUDGE = 'src/controller/cluster/health/judge';
 const DECIDE = 'src/controller/cluster/decide';
 const WEBHOOK = 'src/webhook/validate';
 
-/** What the operator replaces by itself, when, and on whose order. */
+/** Automatic replacement: its targets, its time, and its permission. */
 export const ofRemediation: readonly Mutant[] = [
   {
     name: 'a control plane is replaced though two are away',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What the REST API and the webhook hold against callers. */
+/** Checks of the REST API and the webhook against callers. */
 export const ofRequests: readonly Mutant[] = [
   {
     name: 'bodies of Jobs are parsed before their token is looked at',

@@ -23,7 +23,7 @@ const planned = (test: string): Witness => ({
   test,
 });
 
-/** Decisions that clients rely on and that the cluster controller keeps. */
+/** Guarantees to clients that the cluster controller keeps. */
 export const ofTheController: readonly Mutant[] = [
   {
     name: 'no precondition on delete',

@@ -4,7 +4,7 @@ const QUEUE = 'src/controller/cluster/queue';
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 const ofQueue = (test: string) => unit(`${QUEUE}/fleet-queue.test.ts`, test);
 
-/** How many operations run at once, and whose is next. */
+/** Number of operations at once, and their order. */
 export const ofTheQueue: readonly Mutant[] = [
   {
     name: 'one operation more than may run',

@@ -4,13 +4,13 @@ import { execa } from 'execa';
 import { z } from 'zod';
 import type { Witness } from './mutant.ts';
 
-/** `broken`: it did not come to a verdict, so it says nothing. */
+/** Result of a witness; `broken` means that it ended without a verdict. */
 export type Word = 'green' | 'red' | 'broken';
 
 const reportSchema = z.object({ numPassedTests: z.number(), numFailedTests: z.number() });
 const LIMIT_MS = 300_000;
 
-/** Runs the one test, or plan, in a tree. */
+/** Runs one test or plan in a tree. */
 export async function hear(witness: Witness, dir: string): Promise<{ word: Word; output: string }> {
   return 'plan' in witness ? hearPlan(witness.plan, dir) : hearTest(witness, dir);
 }
@@ -23,7 +23,7 @@ async function hearPlan(plan: string, dir: string): Promise<{ word: Word; output
     reject: false,
     timeout: LIMIT_MS,
   });
-  // A plan without faults that does not hold says so in other words.
+  // A plan that fails without any fault prints a different message.
   const red = /^FAILED |without any fault:/m.test(all);
   return { word: exitCode === 0 ? 'green' : red ? 'red' : 'broken', output: all };
 }

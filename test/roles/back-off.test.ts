@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** What a host does for its controller manager and scheduler, by what containerd tells of their containers. */
+/** Restarts of the kubelet for its controller manager and scheduler, depending on the states that containerd reports. */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
@@ -19,12 +19,12 @@ type State = 'runs' | 'ended' | 'none';
 interface Where {
   manager: State;
   scheduler: State;
-  /** After so many seconds all run. */
+  /** Seconds after which all containers run. */
   startsAfter?: number;
   manifests?: readonly string[];
 }
 
-/** How often the kubelet was restarted, and what was said of it. */
+/** Returns how often the kubelet was restarted, and the output. */
 function restarts({
   manager,
   scheduler,

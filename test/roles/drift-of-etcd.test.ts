@@ -94,7 +94,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
 describe('a host of etcd alone', () => {
   const KEY = '/etc/matryoshka/etcd/server.key';
   const CA = '/etc/matryoshka/etcd/ca.crt';
-  /** etcd answers at the loopback address; everything that it is sent is written down. */
+  /** etcd that answers at the loopback address; it records each request. */
   const CURL = `#!/bin/bash
 while [ $# -gt 0 ]; do case $1 in --data) data=$2 ;; --cert) cert=$2 ;; --cacert) ca=$2 ;; https://*) url=$1 ;; esac; shift; done
 case $url in https://127.0.0.1:*) [ ! -e "$MATRYOSHKA_ROOT/stopped" ] ;; https://10.0.0.6:*) ;; *) false ;; esac || exit 7

@@ -4,7 +4,7 @@ import { APISERVER, CONFIG, KUBELET, MADE, SEAL, unitFile, watchedHost } from '.
 
 const { at, text, put, units, run, reported, check, touch, calls } = watchedHost();
 
-/** Twenty and more kinds of drift, and what is told of each. */
+/** More than twenty kinds of drift, each with its report. */
 const KINDS: readonly [string, () => Promise<void>, string][] = [
   ['a configuration is edited', () => put(CONFIG, 'version = 2\n'), `file ${CONFIG} changed`],
   ['it grows', () => put(CONFIG, 'version = 3\n\n'), `file ${CONFIG} changed`],
@@ -119,7 +119,7 @@ const KINDS: readonly [string, () => Promise<void>, string][] = [
   ],
 ];
 
-/** Looks until one has found that nothing differs, and no sum is left to be taken. */
+/** Checks until nothing differs and no sum is missing. */
 async function settled(): Promise<void> {
   for (let checks = 0; checks < 4; checks += 1) expect(await check()).toEqual([]);
 }
@@ -244,7 +244,7 @@ describe('what is no drift', () => {
 });
 
 describe('what is told', () => {
-  /** curl that is answered by an address which it is told, and by no name. */
+  /** A curl that succeeds only with an explicit address (--connect-to), not by name. */
   const BY_ANOTHER_WAY =
     '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncase "$*" in *--connect-to*) echo 200 ;; *) echo 000 ;; esac\n';
   const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';

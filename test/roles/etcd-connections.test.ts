@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hostFolder, runRoleScript } from './role-script.fixture.ts';
 
-/** How soon a host gives up a connection whose other end does not answer. */
+/** Tests the time after which a host drops a connection whose peer does not answer. */
 let root = '';
 const setting = () => join(root, 'proc/sys/net/ipv4/tcp_retries2');
 beforeEach(async () => {

@@ -18,7 +18,7 @@ const REFUSED = {
 let root = '';
 let env: Record<string, string> = {};
 
-// Shells and their waits, on a machine that may be busy with the rest of the run.
+// Shell scripts with waits, on a machine that may be busy with the rest of the run.
 vi.setConfig({ testTimeout: 30_000 });
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ beforeEach(async () => {
   env = { MATRYOSHKA_FENCE_ROOT: root, MATRYOSHKA_FENCE_WAIT: '20' };
 });
 afterEach(async () => {
-  // Commands of a test that failed; each is the leader of its own group.
+  // Commands of a failed test; each leads its own process group.
   for (const file of await readdir(join(root, 'run/matryoshka/scopes')).catch(() => [])) {
     const group = Number(await readFile(join(root, 'run/matryoshka/scopes', file), 'utf8').catch(() => '0'));
     if (group > 1) {
@@ -35,7 +35,7 @@ afterEach(async () => {
       } catch {}
     }
   }
-  // What was killed may still be writing its last.
+  // A killed process may still finish its last write.
   await rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
@@ -249,7 +249,7 @@ describe('a step that must not be cut', () => {
       REFUSED.hostBusy,
       expect.stringMatching(/^HostBusy: hold\.a\.1\.1\./),
     ]);
-    // Its output is open until the step ends, which the cleanup sees to.
+    // The step keeps the output open until it ends; the cleanup ends the step.
     cut.kill('SIGKILL');
   });
 

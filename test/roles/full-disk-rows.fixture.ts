@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { read } from './small-host.fixture.ts';
 
-/** Every script that writes on a host, with what it needs to do all of its work on a small host. */
+/** Every script that writes on a host, with the settings that let it finish on a small host. */
 export interface Row {
-  /** Variables, as shell. */
+  /** Variables, as shell code. */
   vars?: string;
   library?: readonly string[];
   before?: string;
   programs?: Readonly<Record<string, string>>;
-  /** Paths whose content is another each time. */
+  /** Paths whose content differs in each run. */
   varies?: RegExp;
-  /** What kubeadm writes itself, and begins anew. */
+  /** Paths that kubeadm writes itself, and rewrites in the next run. */
   others?: RegExp;
-  /** Once it has succeeded it refuses. */
+  /** Refuses a second run after it has succeeded. */
   once?: true;
-  /** What is run instead of a script of a role. */
+  /** Text to run instead of a role's script. */
   text?: string;
   command?: string;
 }
@@ -43,14 +43,14 @@ const IN_IMAGE = `${ETCD}mkdir -p /usr/local/image; mv /var/lib/matryoshka/etcd/
 const MEMBER =
   'ETCD_ENDPOINTS=https://10.0.0.5:2379 ETCD_IMAGE=docker.io/x:1 IP=10.0.0.5 NAME=n TOKEN=t INITIAL_CLUSTER=n=https://10.0.0.5:2380 LEARNER_SECONDS=1 JOINING_ETCD= NODE_NAME=n\n';
 const JOIN = `CLUSTER_ID=mine DISCOVERY=d KUBEADM_CONFIG=k SECRET=s3cret RESOLV_NAMESERVERS=10.0.0.2 HAS_JOINED= WAS_REMOVED= FIRST_MEMBER=https://10.0.0.5:2379 PKI=$(cat /usr/local/archive)\n${MEMBER}`;
-/** kubeadm as far as files go: it says what could not be written. */
+/** Returns a substitute for kubeadm, which writes these files and fails if it cannot. */
 const writes = (...paths: string[]) =>
   paths
     .map((path) => `mkdir -p ${path.replace(/\/[^/]*$/, '')}; echo made | tee ${path} > /dev/null || exit 1`)
     .join('\n');
 const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
 
-/** A host that is sealed, of which files differ then: their path and what stands there. */
+/** Returns shell code for a host with a baseline of these files, by path; then the files in `changed` differ. */
 const sealed = (files: Readonly<Record<string, string>>, changed: readonly string[]) => `${JOINED}
 cat > /usr/local/watch <<'WATCH'
 ${watch}
@@ -84,7 +84,7 @@ const bridge = async (verb: string): Promise<Row> => ({
     nft: 'cat > /dev/null; case "$*" in list*) exit 1 ;; esac',
   },
 });
-/** A verb of the fence, by its own text. */
+/** Runs a verb of the fence with the fence's own text. */
 const fenced = (verb: string, before = ''): Row => ({
   text: fence,
   command: `cat > /dev/null; sh /usr/local/sbin/fence-itself ${verb}`,
@@ -99,7 +99,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   'host/endpoint.sh': {
     vars: "CLUSTER_ID=mine ENDPOINT_NAME=api.demo ENDPOINT_ADDRESSES='10.0.0.1 10.0.0.2'\n",
-    // A mount, as in a container, that needs a page more; a copy in a pod.
+    // A bind mount, as in a container, which needs one page more; and a copy in a pod.
     before: `{ printf '127.0.0.1 caf\\351\\r\\n'; head -c 4050 /dev/zero | tr '\\0' '#'; printf '\\nlast without an end'; } > /mnt/hosts
 mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '127.0.0.1 localhost\\n10.9.9.9 api.demo # matryoshka mine\\n' > /var/lib/kubelet/pods/p/etc-hosts`,
   },
@@ -115,7 +115,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
   },
   'runtime/runtime.sh': {
     vars: `ARTIFACTS_BASE_URL=http://a CONTAINERD_CONFIG='version = 3' IMAGES="docker.io/x:1 images/x ${sumOf('images/x')}"\nCONTAINERD_PATH=containerd.tgz CONTAINERD_SHA256=${ARCHIVE_SUM} BALANCER_IMAGE=docker.io/x:1\n${file('RUNC', 'runc')}`,
-    // Unpacked by balancer.sh where it was not here.
+    // balancer.sh unpacks it if it is missing.
     varies: /\/balancer/,
   },
   'kubelet/kubelet.sh': {
@@ -237,7 +237,7 @@ cp /bin/bash /usr/local/sbin/kube-apiserver
     vars: differing('/etc/containerd/config.toml'),
     library: REPAIR,
     before: `${sealed({ '/etc/containerd/config.toml': 'config' }, [])}printf 'unit kubelet\\nunit containerd\\n' > /var/lib/matryoshka/repair`,
-    // What cannot be taken off the list is started once more.
+    // A unit that cannot be removed from the list is restarted once more.
     varies: /\/matryoshka\/repair$/,
   },
   'repair/verify.sh': {

@@ -7,10 +7,10 @@ import { onSmallDisk, type Ran, read } from './small-host.fixture.ts';
 
 const roles = join(import.meta.dirname, '../..', 'ansible', 'roles');
 const scripts = (await readdir(roles, { recursive: true })).filter((name) => /\/files\/.*\.sh$/.test(name));
-/** Functions of others, run by the scripts of the rows. */
+/** Libraries of functions, which the scripts of the rows run. */
 const LIBRARIES =
   /etcd\/files\/(etcd|join|let-go|components)|control-plane\/files\/(shared|member)|repair\/files\/(put|seal|etcd-start)/;
-/** Its list of pods that hold a node is on the control plane, for the time of the drain, and is said when it is over. */
+/** Its list of pods that block a drain exists on the control plane during the drain, and the output has it afterwards. */
 const OTHERS = /drain\/files\/drain/;
 const WRITES =
   /(?<!-)\b(own|put|mark|unpack|binary|archive|overwrite|write_file|add_made|enable_unit|put_copy|differing|bring_programs|mv|cp|tee|install|truncate) |sed -i|>\s*"?[$/]/;
@@ -28,14 +28,14 @@ const textOf = async (name: string, { vars = '', library = [], text }: Row): Pro
   const head = [await read('files/prelude.sh'), ...libraries].join('\n');
   return `main() {\n${vars}\n${head}\nROLE=${role}\n( ${script_}\n)\ncase $? in 0 | 4) exit 0 ;; esac\nexit 1\n}\nmain </dev/null\n`;
 };
-/** What programs say of their work, what is fetched and not unpacked yet, what was set aside. */
+/** Temporary files: output of programs, downloads that are not unpacked yet, and files set aside. */
 const PASSING =
   /^\/run\/matryoshka\/.*(\.out|\.log|\.why|stopped)$|^\/var\/lib\/matryoshka\/(image-|containerd$|cni-plugins$|flannel-cni-plugin$|repair\.old|set-aside|[^/]*\.image\/)|\/\.[^/]*\.matryoshka\//;
-/** What has dates of files in it. */
+/** Files that contain modification times of other files. */
 const DATED = /^\/run\/matryoshka\/watch\/|^\/etc\/matryoshka\/(seal|kept\/)/;
 const plain = (text = '') => Buffer.from(text, 'base64').toString('latin1');
 
-/** Files that are neither as they were nor as they were to become. */
+/** Returns files that match neither their previous nor their final content. */
 function halfWritten(
   ran: Ran,
   before: Map<string, string>,
@@ -66,7 +66,7 @@ function halfWritten(
   return wrong;
 }
 
-/** Files that differ from the reference's. */
+/** Returns files that differ from the reference's. */
 const differing = (ran: Ran, reference: Ran, { varies, others }: Row): string[] =>
   [...new Set([...ran.files.keys(), ...reference.files.keys()])].filter(
     (path) =>
@@ -97,7 +97,7 @@ describe.skipIf(!canMount)('on a disk that is full, or fills while it runs,', ()
         expect([second.code, second.stderr], `after ${where}`).toEqual([0, expect.anything()]);
         expect(differing(second, reference, row), `after ${where}`).toEqual([]);
       }
-      // The last one had enough.
+      // The last run had enough space.
       expect(tight.at(-1)?.first.code).toBe(0);
     },
     600_000,

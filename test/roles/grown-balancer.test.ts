@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hostFolder, runRoleScript } from './role-script.fixture.ts';
 
-/** What is open when a worker gets a balancer, as ss tells of it. */
+/** Open connections when a worker gets a balancer, as ss lists them. */
 const OPEN = `0 0 10.88.0.16:40001 10.88.0.13:6443 users:(("kubelet",pid=7,fd=9))
 0 0 10.88.0.16:40002 10.88.0.13:6443 users:(("kube-proxy",pid=8,fd=9))
 0 0 [fd00::16]:40003 [fd00::13]:6443 users:(("flanneld",pid=9,fd=9))

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CLEAN } from '#ssh/framed.ts';
 import { noisyShell, POLLUTED } from '#ssh/testing/noisy-shell.ts';
 
-/** The action plugin, with as much of Ansible as runs a command line by a login shell. */
+/** The action plugin, with the part of Ansible that runs a command line in a login shell. */
 const plugin = join(import.meta.dirname, '../../ansible/plugins/action/host_script.py');
 const STUB = `
 import json, os, shlex, subprocess, sys, types
@@ -47,7 +47,7 @@ const Result = z.object({
 async function play(script: string, args: Readonly<Record<string, unknown>> = {}) {
   await using shell = await noisyShell({ 'script.sh': script });
   const all = { seals: false, ...args, script: join(shell.folder, 'script.sh') };
-  // A path names a role's script where it has one slash alone; this one has more.
+  // A path with a single slash names a role's script; this one has more.
   const { stdout } = await execa('python3', ['-c', STUB, plugin, shell.path, JSON.stringify(all)], {
     env: { ...POLLUTED, PATH: process.env['PATH'] },
     extendEnv: false,

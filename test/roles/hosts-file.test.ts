@@ -3,7 +3,7 @@ import { onSmallDisk, read } from './small-host.fixture.ts';
 
 const VARS = "CLUSTER_ID=mine ENDPOINT_NAME=api.demo ENDPOINT_ADDRESSES='10.0.0.1 10.0.0.2' DID=\n";
 
-/** /etc/hosts after our lines were written, and after a reset, in a locale in which bytes need not be letters. */
+/** Returns /etc/hosts after our lines were written and after a reset, in a locale in which not every byte is a letter. */
 async function written(before: string) {
   const scripts = async (...names: string[]) => {
     const texts = await Promise.all(names.map((name) => read(`roles/host/files/${name}`)));

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** The join of a control plane with a kubeadm that a script stands for. */
+/** The join of a control plane, with a script in place of kubeadm. */
 const text = readFileSync(
   join(import.meta.dirname, '../../ansible/roles/control-plane/files/join.sh'),
   'utf8',
 ).replaceAll('/usr/local/sbin/matryoshka-fence', 'fence');
-/** What it takes of the prelude. */
+/** The part of the prelude that the script needs. */
 const prelude = readFileSync(join(import.meta.dirname, '../../ansible/files/prelude.sh'), 'utf8');
 const writing = prelude.slice(prelude.indexOf('unwritten()'), prelude.indexOf('# --- end of writing'));
-/** As kubeadm says that its phase of etcd has ended; the last thing that it says is about the stack. */
+/** Returns kubeadm's error for its etcd phase; its last line of output is about the stack trace. */
 const ended = (why: string): string =>
   `error: error execution phase etcd-join: error creating local etcd static pod manifest file: ${why}`;
 
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** Programs in the place of those of a host: an API server that is ready at the third look, or never, and kubeadm. */
+/** Substitutes for programs of a host: kubeadm, and an API server that is ready at the third probe, or never. */
 const PROGRAMS = (isStuck: boolean) => ({
   curl: `echo look >> looks; [ "$(wc -l < looks)" -lt ${isStuck ? 1_000_000 : 3} ] || echo ok`,
   kubeadm: `echo "kubeadm after $(cat looks 2>/dev/null | wc -l) looks" >> calls; ${isStuck ? 'echo no; exit 1' : ''}`,
@@ -31,12 +31,12 @@ const PROGRAMS = (isStuck: boolean) => ({
 });
 
 interface Where {
-  /** Whether the API server of the host becomes ready. */
+  /** Whether the host's API server never becomes ready. */
   isStuck?: boolean;
-  /** Whether kubeadm has announced a member, and how that does. */
+  /** Whether kubeadm has announced a member, and the state of that member. */
   member?: 'announced' | 'slow' | 'none';
 }
-/** `says`: what kubeadm ends with at each call; empty: its command is carried out. */
+/** `says`: kubeadm's error at each call; if it is empty, the call succeeds. */
 const run = (...says: string[]) => runWhere({}, ...says);
 function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: string[]) {
   for (const [name, script] of Object.entries(PROGRAMS(isStuck)))
@@ -87,7 +87,7 @@ it.each([
   expect(calls[2]).toMatch(
     /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join &&/,
   );
-  // Its own API server, which is asked by then, knows the token only once it is ready.
+  // The step asks this host's own API server, which knows the token only when it is ready.
   expect(calls.slice(3)).toEqual(['kubeadm after 3 looks']);
   expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c n 10.0.0.5\n');
 });
@@ -101,7 +101,7 @@ it('says that its API server does not become ready, within a bound', () => {
 it('says that its member does not catch up, and leaves no token behind', () => {
   const { ok, did, said } = runWhere({ member: 'slow' }, UNLISTED, '');
   expect({ ok, did }).toEqual({ ok: false, did: '' });
-  // So much of what a host says reaches the status.
+  // Only the last 1,000 characters of a host's output reach the status.
   expect(said.trim().slice(-1_000)).toContain('two did not catch up');
   expect(readdirSync(root).filter((name) => /kubeadm-join|discovery/.test(name))).toEqual([]);
 });

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** A fence that ends with this code: it was asked. */
+/** Exit code of the fence, which proves that it was called. */
 const ASKED = 7;
 const take = async (joined: string) => {
   await writeFile(join(root, 'etc/matryoshka/joined'), joined);

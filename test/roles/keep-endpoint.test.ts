@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostFolder, runRoleScript } from './role-script.fixture.ts';
 
-/** What puts the names of the API servers back into /etc/hosts when a host starts. */
+/** The script that restores the names of the API servers in /etc/hosts when a host starts. */
 const HOSTS = 'etc/hosts';
 const OURS = '10.0.0.1 api.demo # matryoshka c1\n10.0.0.2 api.demo # matryoshka c1\n';
 const CLOUD = '127.0.0.1 localhost\n';
@@ -16,7 +16,7 @@ async function put(path: string, content: string | Buffer) {
   await writeFile(at(path), content);
 }
 
-/** As a task makes it; programs of systemd only say that they were called. */
+/** Installs the script as a task does. Substitutes for systemd's programs only record their calls. */
 const make = (addresses = '10.0.0.1 10.0.0.2') =>
   runRoleScript(root, {
     role: 'host',
@@ -28,7 +28,7 @@ const make = (addresses = '10.0.0.1 10.0.0.2') =>
       PATH: `${at('bin')}:${process.env['PATH']}`,
     },
   });
-/** As a start of the host runs it. */
+/** Runs the script as a start of the host does. */
 const start = () =>
   execa(at('usr/local/sbin/matryoshka-endpoint'), { env: { MATRYOSHKA_ROOT: root }, reject: false });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** A control plane whose join was cut short, among members of an etcd that a list stands for. */
+/** A control plane whose join was interrupted, with a list in place of etcd's members. */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 const [own, other] = ['10.0.0.2', '10.0.0.1'];
@@ -17,16 +17,16 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 interface Etcd {
-  /** A line each, `ADDRESS ID NAME LEARNER`; undefined: nobody answers. */
+  /** Member list with a line for each, `ADDRESS ID NAME LEARNER`; undefined if etcd does not answer. */
   members?: readonly string[];
   sick?: readonly string[];
   endpoints?: string;
   leaving?: string;
-  /** Address of the member that leads. */
+  /** Address of the leader. */
   leader?: string;
 }
 
-/** Runs a script beside etcd's functions; answers whether it ended well, what it said, and who is a member afterwards. */
+/** Runs a script with etcd's functions. Returns whether it succeeded, its output, and the members afterwards. */
 function run(
   text: string,
   { members, sick = [], endpoints = `https://${other}:2379`, leaving = '', leader = '' }: Etcd,
@@ -65,7 +65,7 @@ function run(
   return { ok: status === 0, stdout, said: stderr, left: left.split('\n').filter(Boolean), moved };
 }
 
-/** Takes this host out before its data goes. */
+/** Removes this host's member before its data is deleted. */
 const leave = (etcd: Etcd) => {
   const { ok, said, left } = run('leave_etcd', etcd);
   return { goesOn: ok, said, left };
@@ -201,7 +201,7 @@ it.each([
   expect(said).toContain(`two did not catch up with etcd within 300 s and ${says}: not in sync`);
 });
 
-/** Control planes `one` and `three`, whose scheduler is as it is said; `two` leaves. */
+/** Sets up control planes `one` and `three` with a scheduler in the given state; `two` leaves. */
 const changes = (schedulerOf: string, ready: string, more = '') => {
   mkdirSync(join(root, 'etc/kubernetes'), { recursive: true });
   writeFileSync(join(root, 'etc/kubernetes/admin.conf'), 'x');

@@ -10,7 +10,7 @@ import { FOLDERS } from '#precheck/checks/links.ts';
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const prelude = readFileSync(join(ansible, 'files/prelude.sh'), 'utf8');
 
-/** A directory stands for a host. */
+/** A directory that represents a host. */
 let root = '';
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'manifest-'));
@@ -33,7 +33,7 @@ const run = (script: string) =>
     reject: false,
   });
 
-/** Those that make things on a host. */
+/** Returns the scripts that create files on a host. */
 const roleScripts = (): string[] =>
   ['host', 'runtime', 'kubelet', 'network', 'control-plane'].flatMap((role) => {
     const folder = join(ansible, 'roles', role, 'files');
@@ -218,7 +218,7 @@ describe('undoing', () => {
     const answer = await run('unmake');
     expect([answer.exitCode, has('/a'), has('/var/lib/kubelet/somebody’s')]).toEqual([1, false, true]);
     expect(answer.stderr).toContain('not removed: /var/lib/kubelet; the last line of');
-    // What is not there was not made yet: it is listed before.
+    // An entry is listed before its file is created, so a missing file is no error.
     await put('/etc/matryoshka/made', 'cluster mine\nrole tree /var/lib/kube');
     expect((await run('unmake')).exitCode).toBe(0);
   });
@@ -244,7 +244,7 @@ describe('large trees', () => {
     expect([slow.exitCode, slow.stderr]).toEqual([0, '']);
     expect(slow.stdout).toContain(`background: ${root}${aside}`);
     expect([has('/var/lib/containerd/store'), has(aside)]).toEqual([false, true]);
-    // A power cut has ended that: the next reset, or the next cluster, goes on with it, and takes it for nothing of others.
+    // A power cut stopped the deletion. The next reset or cluster continues it, and does not treat the data as foreign.
     expect((await run('is_empty "$R/var/lib/containerd" && delete_asides')).exitCode).toBe(0);
     expect(has(aside)).toBe(false);
   });
@@ -282,7 +282,7 @@ describe('sets of addresses', () => {
     const ipset = `ipset() { case $1 in list) printf '${listed}' ;; destroy) echo "destroyed $2" ;; esac; }\n`;
     const { exitCode, stdout } = await run(`${quiet}${ipset}${script('undo.sh')}`);
     expect(exitCode).toBe(0);
-    // Where something else stays, the next reset asks for no tool to look for them.
+    // The list is empty although foreign sets remain, so the next reset needs no ipset program.
     expect(await manifest()).toEqual([]);
     expect(stdout.split('\n').filter((line) => line.startsWith('destroyed'))).toEqual([
       `destroyed ${kubeRouter}`,

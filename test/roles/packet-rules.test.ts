@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { read } from './small-host.fixture.ts';
 
-/** Packet rules that a reset removes, on a directory that stands for a host. */
+/** Packet rules that a reset removes, on a directory that represents a host. */
 const [prelude, undo] = await Promise.all(['files/prelude.sh', 'roles/network/files/undo.sh'].map(read));
 let root = '';
 beforeEach(async () => {
@@ -61,7 +61,7 @@ delete*) echo "$*" ;; *) return 1 ;; esac; }\n`;
 });
 
 describe('packet rules on a host without iptables', () => {
-  // Tools are these functions, and no others.
+  // Only these functions exist as tools.
   const only = (...names: string[]) =>
     `command() { case " ${names.join(' ')} " in *" $2 "*) return 0 ;; esac; return 1; }; ip() { :; }\n`;
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** Whether nodes are reached through the pod network; addresses of the loopback stand for their ends of it. */
+/** Reachability of nodes through the pod network; loopback addresses represent their ends of it. */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
@@ -41,7 +41,7 @@ it('is content with a node that listens', async () => {
   server.close();
 });
 
-// 192.0.2.0/24 is for documentation: no machine answers there.
+// 192.0.2.0/24 is reserved for documentation, so no machine answers there.
 it('names a node from which no answer comes, and what to do', () => {
   expect(reach('192.0.2.9/24')).toEqual({
     status: 1,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** When a run says that the system runs, by what a list of pods tells. */
+/** Tests when a run reports that the system pods run, for given pod lists. */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
@@ -30,7 +30,7 @@ interface Pod {
   app?: string;
 }
 
-/** Whether these pods are awaited no more, and what is said of those that are. */
+/** Returns whether the wait for these pods is over, and the output about the others. */
 function ready(
   pods: Pod[],
   { network = 'flannel', nodes = ['a=True', 'b=False', 'c=True'], joins = 'a', changed = '' } = {},

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** What people read of a task that failed and whose answer holds secrets. */
+/** The log of a failed task whose result contains secrets. */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const TOKEN = 'abcdef.0123456789abcdef';
 const BLOB = 'TUlJRXBBSUJBQUtDQVFFQXJmRmZzTm1wQ0hkR2dQMmtsL0o0';

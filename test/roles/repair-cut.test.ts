@@ -14,12 +14,12 @@ const CRT = '/etc/kubernetes/pki/apiserver.crt';
 const KEY = '/etc/kubernetes/pki/apiserver.key';
 const OLD = '/var/lib/matryoshka/repair.old';
 
-/** Ends the script that calls this one at once, with all its shells. */
+/** Kills the calling script at once, with all its shells. */
 const DIE = `one=$PPID all=
 while [ "$(cat /proc/$one/comm)" = bash ]; do all="$all $one"; one=$(awk '{ print $4 }' /proc/$one/stat); done
 kill -9 $all`;
 
-/** What the watch does after a start of the host: the mark of the task lies there, and nothing is at work. */
+/** Runs the drift agent as after a start of the host: the task's file from `begin` is there, but no task runs. */
 const boot = async () => {
   await rm(at('/run/matryoshka'), { recursive: true });
   await touch('/etc/matryoshka/seal.before');

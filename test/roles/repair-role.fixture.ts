@@ -10,7 +10,10 @@ const role = (name: string) => read(`roles/repair/files/${name}`);
 const Tasks = z.array(
   z.object({ when: z.string().default(''), host_script: z.object({ script: z.string() }) }),
 );
-/** `when` of a task: facts that are to be there, or not to be; one that looks asks for nothing and changes nothing. */
+/**
+ * Evaluates `when` of a task: facts that must be defined or undefined. A task without `when` only checks and changes
+ * nothing.
+ */
 const holds = (when: string, facts: Vars) =>
   when !== '' &&
   when.split(' and ').every((part) => {
@@ -19,9 +22,12 @@ const holds = (when: string, facts: Vars) =>
   });
 type Vars = Readonly<Record<string, string>>;
 
-/** The scripts of the role `repair` on a directory that stands for a host. */
+/** Runs the scripts of the role `repair` on a directory that represents a host. */
 export function repairRole({ bash, run }: Pick<ReturnType<typeof watchedHost>, 'bash' | 'run'>) {
-  /** What a script of the role prints, behind what host_script puts before it; its failure is a line `failed: …`. */
+  /**
+   * Returns the output of a role script, which gets the same text before it as from host_script. A failure adds a line
+   * `failed: …`.
+   */
   const script = (name: string, vars: Vars = {}) => {
     const said = Object.entries({
       ETCD_HERE: 'yes',
@@ -44,7 +50,7 @@ ${role('put.sh')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) :
     });
     return Object.fromEntries(facts);
   };
-  /** Both sides of a task that puts back: what changes between begin and end is sealed. */
+  /** Runs a restoring task with `begin` before and `end` after it; changes between them become part of the baseline. */
   async function putBack(more: Vars = {}): Promise<string> {
     const { differs = '' } = await compare();
     await run('begin');
@@ -52,7 +58,10 @@ ${role('put.sh')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) :
     await run('end');
     return said;
   }
-  /** What the tasks say that change something, in their order, each between begin and end; without the roles' scripts. */
+  /**
+   * Returns the output of the changing tasks in order, each between `begin` and `end`. The task that
+   * restores files runs `put-back.sh` only, without the scripts of other roles.
+   */
   async function inOrder(): Promise<string> {
     const facts = await compare();
     const vars = {

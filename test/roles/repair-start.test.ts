@@ -34,7 +34,10 @@ const ETCD_MANIFEST = `spec:
 `;
 const WAL = '/var/lib/etcd/member/wal/0.wal';
 
-/** A runtime whose kubelet obeys at once: a pod runs while its manifest is there. `sick` lists members that do not answer. */
+/**
+ * A container runtime whose kubelet reacts at once: a pod runs while its manifest exists. `sick` lists members that do not
+ * answer.
+ */
 const CTR = `#!/bin/bash
 shift 2
 [ ! -e "$MATRYOSHKA_ROOT/no-runtime" ] || exit 1
@@ -50,7 +53,10 @@ case "$1 $2" in
 esac
 exit 0
 `;
-/** API servers: this host's while its pod runs, and those of `answering`; peers of etcd list what is in `listed-ADDRESS`. */
+/**
+ * API servers: this host's while its pod runs, and those listed in `answering`. Peers of etcd list the content of
+ * `listed-ADDRESS`.
+ */
 const CURL = `#!/bin/bash
 case "$*" in
 *//127.0.0.1:8443/*) [ ! -e "$MATRYOSHKA_ROOT/deaf" ] || exit 7 ;;
@@ -91,7 +97,7 @@ beforeEach(async () => {
   await put('/answering', '');
 });
 
-/** What start.sh says where these lines are noted, on a control plane beside these others. */
+/** Returns the output of start.sh with these pending restarts, on a control plane with these other hosts. */
 async function start(
   noted: readonly string[],
   others = '',
@@ -107,7 +113,7 @@ async function start(
   const body = `${read('files/prelude.sh')}\n${library}\nROLE=repair\n${read('roles/repair/files/start.sh')}`;
   return bash(['-s'], `main() {\n${vars}\n( ${body}\n) || true\n}\nmain 2>&1 </dev/null\n`);
 }
-/** What etcd serves at /members of its peers' port. */
+/** Returns a member as etcd serves it at /members of the peer port. */
 const member = (at: number, more = `"name":"n${at}",`) =>
   `{"id":${at},"peerURLs":["https://10.0.0.${at}:2380"],${more}"clientURLs":["https://10.0.0.${at}:2379"]}`;
 const LISTED = `[${member(1)},${member(2)}]\n`;

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** Runs the script where the cluster answers so. */
+/** Runs the script with this output of kubectl. */
 async function version(kubectl: string) {
   const bin = join(root, 'bin');
   await mkdir(bin);

@@ -52,7 +52,7 @@ describe('what is kept to be put back', () => {
     const content = `spec:\n${line}\n`;
     await run('begin');
     await put(APISERVER, content, 0o600);
-    // As an earlier version has kept it.
+    // A copy as an earlier version kept it.
     await put(`/etc/matryoshka/kept/${createHash('sha256').update(content).digest('hex')}`, content);
     await put('/etc/kubernetes/manifests/etcd.yaml', '--initial-cluster-token=x --token-ttl=0\n');
     await run('end');

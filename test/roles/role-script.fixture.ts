@@ -5,19 +5,22 @@ import { execa } from 'execa';
 
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 
-/** A directory that stands for a host of cluster `mine`; whoever makes it removes it. */
+/** Creates a directory that represents a host of cluster `mine`; the caller removes it. */
 export async function hostFolder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'host-'));
   await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
   await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
   await writeFile(join(root, 'etc/matryoshka/made'), 'cluster mine\n');
-  // Features of its kernel.
+  // Features of the host's kernel.
   await mkdir(join(root, 'proc/sys/net/bridge'), { recursive: true });
   await writeFile(join(root, 'proc/filesystems'), 'nodev\toverlay\n');
   return root;
 }
 
-/** Runs a script of a role there. `ip` answers as bash in `answers` says, and `modprobe` likewise; `sysctl` only says that it was called. */
+/**
+ * Runs a role script there. `answers` and `modprobe` are the bash bodies of `ip` and `modprobe`; `sysctl` only prints its
+ * arguments.
+ */
 export async function runRoleScript(
   root: string,
   {

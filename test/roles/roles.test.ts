@@ -71,7 +71,7 @@ describe('each playbook', async () => {
     expect(plays.at(-1)).toMatchObject({ name: 'Complete', hosts: 'localhost', roles: [] });
     const between = plays.slice(1, -1);
     expect(between.filter(({ vars }) => vars['ansible_shell_executable'] !== '{{ fenced }}')).toEqual([]);
-    // Hosts that leave may all fail, and hosts that no play may touch are in none.
+    // Plays have localhost too, so all leaving hosts may fail; no play has untouched hosts.
     const leaving = between.filter(({ hosts }) => hosts.startsWith('leave'));
     expect(leaving.map(({ hosts }) => hosts)).toEqual(leaving.map(() => 'leave:!untouched:localhost'));
     const changing = between.filter(({ hosts }) => hosts.startsWith('change'));
@@ -83,7 +83,7 @@ describe('each playbook', async () => {
     async (file) => {
       const text = await readFile(join(ansible, file), 'utf8');
       const plays = z.array(Play).parse(parse(text));
-      // `tasks_from` is read of import_role only; below `roles` it is a variable, and all of the role is run.
+      // Ansible reads `tasks_from` only for import_role. Below `roles` it is a variable, and the whole role runs.
       expect(plays.flatMap(({ roles }) => roles).filter((role) => typeof role !== 'string')).toEqual([]);
       expect(text).toContain('import_role: {name: settings, tasks_from: inventory}');
     },
@@ -141,6 +141,6 @@ it('the reset undoes every role that makes something, in reverse', async () => {
   const tasks = await readFile(join(ansible, 'roles/reset/tasks/main.yml'), 'utf8');
   const called = [...tasks.matchAll(/- (\S+\/undo\.sh)/g)].map(([, name]) => name);
   expect([...called].sort()).toEqual(undoing.sort());
-  // A kubelet that runs makes the folder of the control plane's data again.
+  // A running kubelet would recreate the folder of the control plane's data.
   expect(called.indexOf('kubelet/undo.sh')).toBeLessThan(called.indexOf('control-plane/undo.sh'));
 });

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 
-/** A host whose disk has any number of free pages: a small tmpfs, in a mount namespace that ends with the test. */
+/** A host whose disk has a chosen number of free pages: a small tmpfs, in a mount namespace that ends with the test. */
 
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 export const read = (path: string) => readFile(join(ansible, path), 'utf8');
 
-/** Programs of a host in /usr/local/sbin, as shell; a script that needs another answer has its own. */
+/** Programs in /usr/local/sbin, as shell code; a script may replace some of them. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   systemctl: 'case "$1" in show) echo no ;; is-active | is-enabled) exit 1 ;; esac',
   ...Object.fromEntries(
@@ -24,7 +24,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   kubelet: 'echo Kubernetes v1.34.4',
   containerd: 'echo containerd x v2.0.0',
   'matryoshka-fence': '[ "$1" != protect ] || { shift 2; exec "$@"; }',
-  // Fetches what is named after its path, or an archive.
+  // Returns content that names the path, or an archive.
   curl: `out= url=; while [ $# -gt 0 ]; do case $1 in -o) out=$2; shift ;; http*) url=$1 ;; esac; shift; done
 case $out in '') echo ok; exit ;; /dev/null) exit ;; esac
 case $url in *.tgz) base64 -d < /usr/local/archive ;; *) printf 'what is at %s' "$url" ;; esac > "$out" || exit 23`,
@@ -36,7 +36,7 @@ case $url in *.tgz) base64 -d < /usr/local/archive ;; *) printf 'what is at %s' 
 esac`,
 };
 
-/** What a file of the fetched archive is called, and its archive. */
+/** Returns the archive that curl downloads; each of its files contains its own name. */
 const archive = () =>
   execa(
     'bash',
@@ -51,27 +51,27 @@ const archive = () =>
 export interface SmallHostScript {
   /** The whole text, as host_script sends it. */
   text: string;
-  /** `bash -s`, or the program that reads nothing. */
+  /** Command that gets the text. Default: `bash -s`; a program that reads no input is possible too. */
   command?: string;
-  /** What stands on the host before: shell. */
+  /** Shell code that prepares the host. */
   before?: string;
   programs?: Readonly<Record<string, string>>;
-  /** It is run with room alone. */
+  /** Runs only with enough space. */
   roomy?: boolean;
 }
 
 export interface Ran {
-  /** Free pages when it began; those of the reference were enough for everything. */
+  /** Free pages at the start; the reference has enough for everything. */
   pages: number;
   code: number;
   stderr: string;
-  /** Content of each file by its path, in base64. */
+  /** Content of each file by path, in base64. */
   files: Map<string, string>;
 }
 export interface Trial {
   before: Map<string, string>;
   reference: Ran;
-  /** With less room each, until one succeeded; behind each the run after it, with room. */
+  /** Runs with little space until one succeeded, each followed by a run with enough space. */
   tight: { first: Ran; second: Ran }[];
 }
 
@@ -120,7 +120,7 @@ for pages in $(seq 0 8) $(seq 10 2 60); do
 done
 `;
 
-/** Runs a script with more and more room, until it has enough; after each run another one, with room. */
+/** Runs a script with more and more space until it succeeds. After each run, runs it once more with enough space. */
 export async function onSmallDisk({
   text,
   command = 'bash -s',

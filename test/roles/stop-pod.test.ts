@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** When the data of a member beside a control plane goes, by what containerd tells of its pod; a directory stands for the host. */
+/**
+ * Tests when the data of a member beside a control plane is deleted, depending on the pod that containerd reports. A
+ * directory represents the host.
+ */
 const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
@@ -18,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** `seen`: what runs at each look, one after the other, `c` the container and `s` the sandbox; the last one stays. */
+/** `seen`: running tasks at each check, `c` the container and `s` the sandbox; the last one repeats. */
 async function stop(seen: readonly string[]) {
   const script = `${read('files/prelude.sh')}
     ROLE=etcd

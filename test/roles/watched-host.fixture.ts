@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
-/** A directory stands for a host that has joined and is watched; systemd and the API server are scripts. */
+/** A directory that represents a joined host with a drift agent; systemd and the API server are scripts. */
 
 const watch = join(import.meta.dirname, '../..', 'ansible/files/watch');
 const UNITS = ['containerd.service', 'kubelet.service', 'matryoshka-watch.service'];
@@ -42,7 +42,7 @@ const ROLES: Readonly<Record<string, string>> = {
   '/opt/cni/bin/bridge': 'network',
 };
 
-/** A new one for each test of the file that calls this. */
+/** Creates a new host for each test of the calling file. */
 export function watchedHost() {
   let root = '';
   const at = (path: string) => join(root, path);
@@ -54,7 +54,7 @@ export function watchedHost() {
     await chmod(at(path), mode);
   }
 
-  /** What systemd says, with other properties of one unit. */
+  /** Writes systemd's output, with other properties of one unit. */
   async function units(unit = '', other: Readonly<Record<string, string>> = {}): Promise<void> {
     const blocks = UNITS.map((name) => {
       const usual = {
@@ -69,7 +69,7 @@ export function watchedHost() {
     await put('/units', blocks.map((lines) => lines.join('')).join('\n'));
   }
 
-  /** What a program prints that runs as on that host. */
+  /** Runs bash as on that host and returns its output. */
   async function bash(args: readonly string[], input?: string): Promise<string> {
     const { stdout, stderr } = await execa('/bin/bash', ['--norc', ...args], {
       ...(input === undefined ? {} : { input }),
@@ -90,7 +90,7 @@ export function watchedHost() {
     const { metadata } = Patch.parse(JSON.parse(await text('/sent')));
     return Drift.parse(JSON.parse(metadata.annotations['ecs.yun.com/drift']));
   }
-  /** What the host tells after a look, a line each thing. */
+  /** Runs a check and returns the host's report, one line for each difference. */
   async function check(): Promise<string[]> {
     await run('look');
     return (await reported()).things.map((parts) => parts.join(' '));

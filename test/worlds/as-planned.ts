@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import type { TestOperator } from './operator.ts';
 
-/** The record of the cluster's last operation. */
+/** Returns the record of the cluster's last operation. */
 export async function recordOf(
   { client, namespace, get }: TestOperator,
   cluster: string,
@@ -12,7 +12,7 @@ export async function recordOf(
   return data ?? {};
 }
 
-/** The record of the last operation has plan and deed, and no difference of the two. */
+/** Expects that the record of the last operation has a plan and a result, without a difference. */
 export async function expectAsPlanned(operator: TestOperator, cluster: string): Promise<void> {
   const { plan, deed: hostResult, difference } = await recordOf(operator, cluster);
   expect([plan, hostResult]).toEqual([

@@ -1,4 +1,4 @@
-/** The status that the kubelet writes for a pod of an attempt whose container has ended. */
+/** Returns the status that the kubelet writes for a pod of an attempt whose container has ended. */
 export function statusOfEnded(exitCode: number, message: string) {
   const now = new Date().toISOString();
   const reason = exitCode === 0 ? 'Completed' : 'Error';

@@ -4,19 +4,19 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { type ApiServer, startApiServer } from '../../lab/apiserver/start.ts';
 
-/** What every plan of a process shares. */
+/** Resources that all plans of a process share. */
 export interface Ground {
   client: Client;
-  /** For directories that stand for hosts. */
+  /** Parent of the directories that represent hosts. */
   dir: string;
   leave(): Promise<void>;
 }
 
-/** Pods are made here without a kubelet, and need no account. */
+/** Starts an API server. Pods are created without a kubelet here and need no ServiceAccount. */
 export const startServer = (): Promise<ApiServer & AsyncDisposable> =>
   startApiServer({ flags: ['--disable-admission-plugins=ServiceAccount'] });
 
-/** In memory where there is such a place: the fence syncs what it writes. */
+/** Prefers a directory in memory, because the fence syncs its writes. */
 export async function groundOn(kubeconfig: string): Promise<Ground> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'faults' });
   await installCrds(client);

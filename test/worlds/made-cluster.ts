@@ -21,19 +21,19 @@ interface Node extends KubeObject {
   status?: { conditions: { type: string; status: string }[] };
 }
 
-/** A made cluster without kubelets: its API server at 127.0.0.1, behind a proxy, and nodes that a test writes. */
+/** A created cluster without kubelets: its API server at 127.0.0.1, behind a proxy, and nodes that a test writes. */
 export interface MadeCluster {
   proxy: FaultProxy;
   port: number;
-  /** As the operator keeps it; `more` goes into its cluster. */
+  /** Returns the kubeconfig as the operator stores it; `more` is merged into its cluster entry. */
   kubeconfig(more?: Record<string, unknown>): string;
   setNode(name: string, ready: boolean): Promise<void>;
   setEtcd(node: string, ready: boolean): Promise<void>;
-  /** Serves the same at another address of the loopback, or stops to; of those that it was started with. */
+  /** Starts or stops serving the API at another of the loopback addresses that it was started with. */
   serveAt(ip: string, serves: boolean): Promise<void>;
-  /** What a host tells of itself, as its annotation has it. */
+  /** Writes the report of a host's drift agent as the annotation of its node. */
   setDrift(node: string, drift: string): Promise<void>;
-  /** Times that a look began, so far. */
+  /** Returns the number of probes that have started. */
   checks(): number;
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export async function startMadeCluster(ips: readonly string[] = ['127.0.0.1']): 
       if (serves === (known !== undefined)) return;
       if (known) {
         relays.delete(ip);
-        // Each look has connections of its own, which end with it.
+        // Each probe opens its own connections and closes them at its end.
         await new Promise((resolve) => known.close(resolve));
         return;
       }

@@ -3,18 +3,18 @@ import type { ApiRequest, Caller } from '#runtime/wire/call.ts';
 
 const CLUSTERS = '/apis/ecs.yun.com/v1/kubernetesclusters';
 
-/** The path of all clusters, as that of the clusters of one namespace; any other path as it is. */
+/** Rewrites the path of all clusters to that of one namespace; returns any other path unchanged. */
 export const pathWithin = (namespace: string, path: string): string =>
   path === CLUSTERS
     ? CLUSTERS.replace('/kubernetesclusters', `/namespaces/${namespace}/kubernetesclusters`)
     : path;
 
-/** A client that sees the clusters of one namespace alone: tests share an API server, each has a controller. */
+/** Returns a client that sees the clusters of one namespace only: tests share an API server, and each has a controller. */
 export function withinNamespace({ caller }: Client, namespace: string): Client {
   return changing(caller, (request) => ({ ...request, path: pathWithin(namespace, request.path) }));
 }
 
-/** A client that sees the clusters of all namespaces that have a label, for tests of more than one namespace. */
+/** Returns a client that sees the labelled clusters of all namespaces, for tests with several namespaces. */
 export function withLabel(labelSelector: string, { caller }: Client): Client {
   return changing(caller, (request) =>
     request.path === CLUSTERS ? { ...request, query: { ...request.query, labelSelector } } : request,

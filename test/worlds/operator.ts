@@ -29,10 +29,10 @@ async function ensure(client: Client, resource: Resource, object: KubeObject): P
   }
 }
 
-/** A kubeconfig without certificates: enough for what only stores it. */
+/** A kubeconfig without certificates, for code that only stores it. */
 export const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n';
 
-/** A running cluster controller against the run's API server, whose Jobs end as a script says. */
+/** A running cluster controller on the run's API server, whose Jobs end as a script defines. */
 export interface TestOperator {
   client: Client;
   namespace: string;
@@ -46,31 +46,31 @@ export interface TestOperator {
     requestId?: string,
   ): Promise<KubernetesCluster>;
   get(name: string): Promise<KubernetesCluster | undefined>;
-  /** Resolves when the cluster satisfies the test; rejects after 30 s, saying how it stands. */
+  /** Resolves when the cluster satisfies the test; rejects after 30 s with the state of the cluster. */
   until(
     name: string,
     holds: (cluster: KubernetesCluster | undefined) => boolean,
   ): Promise<KubernetesCluster | undefined>;
-  /** Tears the controller down and builds a new one, as a restart would; it may offer other versions. */
+  /** Stops the controller and starts a new one, as a restart does; the new one may offer other versions. */
   restart(versions?: readonly string[]): Promise<void>;
-  /** Tears the controller down until the next restart. */
+  /** Stops the controller until the next restart. */
   stopController(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface TestOperatorOptions {
   clock?: Clock;
-  /** How made clusters are looked at. Default: not at all, for the kubeconfig of most leads nowhere. */
+  /** Probe settings for created clusters. Default: no probes, because most kubeconfigs point at no server. */
   health?: HealthSettings;
-  /** Operations that run at once. Default: as the program has it. */
+  /** Operations that run at once. Default: the program's default. */
   maxOperations?: number;
-  /** Whether it runs hooks (--allow-hooks). Default: not. */
+  /** Whether it runs hooks (--allow-hooks). Default: false. */
   allowHooks?: boolean;
-  /** It sees the clusters with this label, of all namespaces. Default: those of its own namespace. */
+  /** Selects clusters with this label in all namespaces. Default: the clusters of its own namespace. */
   label?: string;
-  /** Told of every Event. */
+  /** Called for every Event. */
   onEvent?(reason: string, message: string): void;
-  /** The client that the controller itself uses, made once the namespaces are there. Default: cluster admin's. */
+  /** Returns the client that the controller uses, after the namespaces exist. Default: a cluster admin's. */
   clientOf?(admin: Client, operatorNamespace: string): Promise<Client>;
 }
 
@@ -133,7 +133,7 @@ export async function startOperator(
       offer: { versions, hooks: allowHooks },
       health,
       maxOperations,
-      // One world, one namespace.
+      // The test operator has one namespace, so both limits are the same.
       maxOperationsPerNamespace: maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     })).flatMap((module) => module(host));
@@ -190,7 +190,7 @@ export async function startOperator(
             ),
           );
         }, 30_000);
-        // What a caller waits for may hang on a pod: `started` grows with them.
+        // The awaited state may depend on a pod, because `started` changes with pods.
         const handlers = [clusters, pods].map((seen) =>
           seen.addHandler({ add: check, update: check, delete: check }),
         );

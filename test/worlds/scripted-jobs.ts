@@ -8,7 +8,7 @@ import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { statusOfEnded } from './ended-pod.ts';
 
-/** How an attempt ends, in a world without kubelets. */
+/** Result of an attempt in a test without kubelets. */
 export type Ending =
   | {
       kind: 'report';
@@ -17,25 +17,25 @@ export type Ending =
       message?: string;
       kubeconfig?: string;
       failedHosts?: string[];
-      /** No host let the run in. */
+      /** No host accepted the run. */
       isShutOut?: true;
-      /** The latest sequence that hosts know. */
+      /** The latest sequence that hosts have seen. */
       hostsAt?: number;
-      /** Hosts whose work was not done; without it all those of a failure. */
+      /** Hosts whose work was not done. Default: all hosts of a failed run. */
       undone?: string[];
-      /** The step after which it stopped; without it all ran. */
+      /** The step after which it stopped. Default: the last step. */
       lastStep?: string;
     }
-  /** Work done, report not delivered: exit 75 with the verdict as last words. */
+  /** The work is done, but the report was not delivered: exit 75 with the verdict as termination message. */
   | { kind: 'undelivered'; kubeconfig?: undefined }
-  /** As a hook ends: by its exit code, with the verdict as last words. */
+  /** The end of a hook: an exit code, with the verdict as termination message. */
   | { kind: 'exit'; code: number; reason?: string; message?: string }
   | { kind: 'lost' }
   | { kind: 'hang' };
 
 /**
- * Ends pods of Jobs as a script says, by writing what the kubelet and the server would write; the real Job controller
- * concludes the rest. `started` lists Jobs in the order of their pods.
+ * Ends pods of Jobs as a script defines, by writing what the kubelet and the server would write. The real Job controller
+ * does the rest. `started` lists Jobs in the order of their pods.
  */
 export function endJobs(
   client: Client,
@@ -82,14 +82,14 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
   await exit(client, { ...pod, metadata: { ...pod.metadata, name } }, ending.success ? 0 : 1, '');
 }
 
-/** What the run was to do; undefined where somebody removed the Secret that says so. */
+/** Returns the run spec of a Job; undefined if its Secret was deleted. */
 async function orderOf(client: Client, namespace: string, job: string): Promise<RunSpec | undefined> {
   const secret = await client.find<Secret>(SECRETS, { namespace, name: attemptSecretName(job) });
   const text = secretText(secret, RUN_SPEC_FILE);
   return text === undefined ? undefined : runSpecSchema.parse(JSON.parse(text));
 }
 
-/** What hosts have gone through when their work is done, by their action, as the scripts of the roles say it. */
+/** Results of a host after its work is done, by its action, as the role scripts report them. */
 const DID: Readonly<Record<Action, HostResult[]>> = {
   join: ['taken', 'prepared', 'joined'],
   change: ['taken', 'changed'],
@@ -97,7 +97,7 @@ const DID: Readonly<Record<Action, HostResult[]>> = {
   stay: ['taken'],
 };
 
-/** The report of a run that did as the script says: every host of the run spec, steps as they ran. */
+/** Returns the report of a run that ended as the script defines, with every host of the run spec and all steps that ran. */
 function reportedBy(
   runSpec: RunSpec | undefined,
   ips: readonly string[],

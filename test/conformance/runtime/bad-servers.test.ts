@@ -20,7 +20,7 @@ afterEach(() => {
 
 const answering = (rules: Rules) => (proxy: FaultProxy) => proxy.setRules(rules);
 
-/** How the server is bad, and what the log and /readyz must say of it. Each is watched by an informer of its own. */
+/** Faults of a server, and what the log and /readyz must report for each. A separate informer watches each server. */
 const servers: [string, (proxy: FaultProxy) => void, RegExp][] = [
   [
     'speaks garbage',
@@ -85,7 +85,7 @@ it.each(servers)(
     expect(unready).toMatchObject({ status: 503, text: expect.stringMatching(/waiting for v1\/configmaps/) });
     expect(unready.text).toMatch(says);
     expect((await ask('/metrics')).text).toMatch(/reflector_failures_total\{name="configmaps"\} 2/);
-    // Two tries, of at most a watch and the list that stands in for it.
+    // Two tries, each with at most one watch and one list in its place.
     expect(proxy.requests.length + proxy.accepted() - before).toBeLessThanOrEqual(8);
 
     proxy.setRules(() => undefined);

@@ -9,7 +9,7 @@ const test = useNamespace('everything');
 const world = useProxy(test);
 const { namespace, key } = test;
 
-/** What meets a call, and what meets a watch: a fault, and in how many of 100. */
+/** Faults of calls and of watches, each with its probability in percent. */
 const CALLS: [number, Fault][] = [
   [5, { kind: 'reset' }],
   [5, { kind: 'lose-answer' }],
@@ -25,10 +25,10 @@ const WATCHES: [number, Fault][] = [
   [10, { kind: 'reset' }],
 ];
 
-/** Watches that fail in a row are begun anew after up to 30 s: so many of them would outlast the test. */
+/** Failing watches restart after up to 30 s. So many of them would outlast the test, so timers run faster. */
 const HURRY = 15;
 
-/** It may not have been made yet. */
+/** Ignores NotFound: the object may not exist yet. */
 function ignoreAbsent(error: unknown) {
   if (!isNotFound(error)) throw error;
 }
@@ -72,12 +72,12 @@ it.each([[11], [12], [13]])(
         const patch = { data: { wanted } };
         await test.client.patch<ConfigMap>(CONFIG_MAPS, key(name), patch, { type: 'merge' });
       }
-      // Somebody takes away what is kept.
+      // Another client deletes the Secrets that the controller keeps.
       for (const name of names.slice(0, 3)) await test.client.delete(SECRETS, key(name)).catch(ignoreAbsent);
     }
     await keeper.settled(names, 'three', 40_000);
     expect(keeper.collisions).toEqual([]);
-    // Without faults the rest of the backoffs runs out, then nothing moves any more.
+    // Without faults the remaining backoffs run out, and then nothing changes.
     proxy.setRules(() => undefined);
     const writes = () => proxy.count(({ method }) => method !== 'GET');
     for (const name of names) {

@@ -17,7 +17,7 @@ const { namespace, key } = test;
 
 const isEntry = ({ method, path }: SeenRequest) => method !== 'GET' && path.endsWith(`/configmaps/${LEDGER}`);
 
-/** A process that finds its API server through the proxy; `stderr` is what it has said. */
+/** Starts a process that reaches its API server through the proxy. `stderr` is its output so far. */
 async function startFormer() {
   const { proxy } = world;
   const directory = mkdtempSync(join(tmpdir(), 'former-leader-'));
@@ -72,7 +72,7 @@ it('a leader that was stopped past its lease writes nothing when it goes on, and
   const latter = runLedger(test.client, { namespace, identity: 'latter', signal: caches.signal });
   caches.also(latter);
 
-  // Stopped while a write is on its way, which arrives when another leads already.
+  // The process is stopped during a write, which arrives after another process has become leader.
   const released = Promise.withResolvers<void>();
   const since = proxy.requests.length;
   proxy.setRules((request) => (isEntry(request) ? { kind: 'wait', until: released.promise } : undefined));
@@ -93,7 +93,7 @@ it('a leader that was stopped past its lease writes nothing when it goes on, and
   expect(await former.exitCode()).toBe(1);
   expect(former.said()).toContain('LeadershipLost');
   expect(proxy.requests.slice(resumed).filter(isEntry)).toEqual([]);
-  // Each entry follows from the one before it, and none of the first comes after one of the second.
+  // Each entry follows from the one before it, and no entry of the first process comes after one of the second.
   expect(entries.map(({ number }) => number)).toEqual(entries.map((_, index) => index + 1));
   const second = entries.findIndex(({ by }) => by === 'latter');
   expect(entries.slice(second).every(({ by }) => by === 'latter')).toBe(true);

@@ -8,7 +8,7 @@ const test = useNamespace('half-open');
 const world = useProxy(test);
 const { namespace, key } = test;
 
-// A fiftieth of what holds by default: a PING each 15 s, 36 s of silence in eight looks; noticed within 45 s.
+// A fiftieth of the defaults: a PING each 15 s, silence of 36 s, checked eight times; noticed within 45 s.
 const timing = { pingIntervalMs: 300, silenceMs: 720 };
 const NOTICED_MS = 900;
 
@@ -41,7 +41,7 @@ it('notices a watch whose connection fell silent, and leaves healthy quiet ones 
   await eventually(broken, 'what happened meanwhile', () => broken.get(key('after')) !== undefined);
   await eventually(quiet, 'the same', () => quiet.get(key('after')) !== undefined);
   expect(proxy.count((request) => request.lists)).toBe(lists);
-  // It was quiet for longer than the bound: only PINGs went over its connection.
+  // The connection was idle for longer than the limit: only PINGs went over it.
   expect(watches).toBe(1);
   expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
   await healthy.close();
@@ -68,7 +68,7 @@ it('goes on with a new connection when the watched server is gone for good', asy
     log: createLogger('silent'),
     random: () => 0,
   });
-  // Every connection from now on is silent too, for a while: each is noticed by the bound of its headers or PINGs.
+  // From now on every connection is silent for a while. Each is noticed by the timeout of its headers or PINGs.
   proxy.setRules(({ watch, nth }) => (watch && nth % 2 === 1 ? { kind: 'freeze' } : undefined));
   proxy.reset();
   await test.client.create(CONFIG_MAPS, { metadata: key('later') });

@@ -8,7 +8,7 @@ import { CONFIG_MAPS, type ConfigMap, SECRETS } from '#runtime/testing/test-name
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { eventually, runInformers, seeded, within } from './world.ts';
 
-/** What is kept beside each ConfigMap of label `kept`: a Secret of its name that holds what the map wants. */
+/** The object kept for each ConfigMap with label `kept`: a Secret of the same name with the map's value. */
 export interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
@@ -21,27 +21,27 @@ export interface Keeper {
   readonly maps: Informer<ConfigMap>;
   readonly secrets: Informer<Secret>;
   readonly controller: Controller;
-  /** Names, in the order in which their reconciles began. */
+  /** Names, in the order in which their reconciles started. */
   readonly begun: readonly string[];
-  /** Names of keys on which two workers were at once. */
+  /** Names of keys that two workers reconciled at once. */
   readonly collisions: readonly string[];
-  /** Resolves with the next reconcile of that name that begins. */
+  /** Resolves when the next reconcile of that name starts. */
   next(name: string): Promise<void>;
-  /** Resolves when each of them wants that, has its Secret and says so, with nothing left to write. */
+  /** Resolves when each has the wanted value, its Secret and its annotation, with nothing left to write. */
   settled(names: readonly string[], wanted: string, ms?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * A controller of the usual shape, run for real: makes an owned object under a deterministic name, keeps it in step,
- * and reports in an annotation. Its oracles are the caches and what it notes of itself.
+ * Runs a controller of the usual shape. It creates an owned object with a deterministic name, keeps it up to date, and
+ * reports in an annotation. The tests check its caches and what it recorded of itself.
  */
 export async function startKeeper(options: {
   client: Client;
   namespace: string;
   workers?: number;
   clock?: Parameters<typeof createController>[0]['clock'];
-  /** Instead of keeping: for tests of what a reconcile may do. */
+  /** Replaces the keeping, for tests of what a reconcile may do. */
   instead?: (key: ObjectKey, context: ReconcileContext) => Promise<{ requeueAfterMs?: number } | undefined>;
 }): Promise<Keeper> {
   const { client, namespace, workers = 2, clock, instead } = options;
@@ -76,7 +76,7 @@ export async function startKeeper(options: {
     let found = secrets.get(key);
     if (!found) {
       found = await mine.create<Secret>(SECRETS, secret).catch((error: unknown) => {
-        // Perhaps made by a write of ours whose answer was lost: the name says where to look.
+        // The object may come from a write of ours whose response was lost; the deterministic name finds it.
         if (isAlreadyExists(error)) return mine.get<Secret>(SECRETS, key);
         throw error;
       });
@@ -143,7 +143,7 @@ export async function startKeeper(options: {
   };
 }
 
-/** A ConfigMap for the keeper. */
+/** Returns a ConfigMap for the keeper. */
 export const kept = (key: ObjectKey, wanted: string): ConfigMap => ({
   metadata: { ...key, labels: KEPT },
   data: { wanted },

@@ -48,7 +48,7 @@ it('an informer waits for a kind that is not installed, says so once, and starts
   await test.client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
   await within(informer.whenSynced(), 20_000, 'the kind is watched');
   expect(cachesSynced([informer])()).toBeUndefined();
-  // While the definition is taken up the server may refuse for another reason first, which is news as well.
+  // While the API server starts to serve the CRD, it may first refuse for another reason, which is logged too.
   const errors = lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields['error']);
   expect(new Set(errors).size).toBe(errors.length);
   expect(lines.at(-1)?.message).toBe('widgets: watching again');

@@ -7,12 +7,12 @@ import { createElection } from '#runtime/leader/leader.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { CONFIG_MAPS, type ConfigMap } from '#runtime/testing/test-namespace.ts';
 
-/** A ConfigMap in which whoever leads writes his name, again and again. */
+/** ConfigMap in which the leader writes its name, again and again. */
 export const LEDGER = 'ledger';
 
 /**
- * A program that writes as fast as it can while it leads: each of its writes wakes it for the next. Rejects as the
- * manager does, with LeadershipLost.
+ * Writes as fast as it can while it is the leader: each write triggers the next. Rejects with LeadershipLost, as the manager
+ * does.
  */
 export async function runLedger(
   client: Client,

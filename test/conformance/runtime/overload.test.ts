@@ -22,7 +22,7 @@ it.each([429, 503] as const)(
     proxy.setRules((request) =>
       isSlow(request) && request.nth === 0 ? refusal(status, { retryAfterSeconds: 2 }) : undefined,
     );
-    // One worker: were it to wait, the others would wait with it.
+    // With a single worker, a reconcile that waited would delay the others.
     await using keeper = await startKeeper({ client: world.client(), namespace, workers: 1 });
     await make(slow);
     await proxy.seen(isSlow);

@@ -16,7 +16,7 @@ const to = (plural: string, name = '') => `/api/v1/namespaces/${namespace}/${plu
 const isTo = (request: SeenRequest, method: string, path: string) =>
   request.method === method && request.path === path;
 
-/** Looks at each twice more: a second beginning tells that the first has ended. */
+/** Reconciles each key twice more; a second start proves that the first has ended. Expects no write. */
 async function expectRest(keeper: Keeper, names: readonly string[]) {
   const before = writes();
   for (const _ of [1, 2]) {
@@ -34,7 +34,7 @@ describe('a cache that lags behind our own writes (row 2)', () => {
   it('holds their key back until it has seen them, and no other key', async () => {
     const { proxy } = world;
     await using keeper = await startKeeper({ client: world.client(), namespace, workers: 1 });
-    // From now on nothing is heard of Secrets: the watch is taken up again and stays silent.
+    // From now on no event about Secrets arrives: the watch reconnects and stays silent.
     const released = Promise.withResolvers<void>();
     const deaf = ({ path, watch }: SeenRequest) => watch && path === to('secrets');
     proxy.setRules((request) => (deaf(request) ? { kind: 'hold', until: released.promise } : undefined));
@@ -47,7 +47,7 @@ describe('a cache that lags behind our own writes (row 2)', () => {
     await proxy.seen((request) => isTo(request, 'PUT', to('configmaps', 'held')));
     await want('held', 'two');
     await want('held', 'three');
-    // Told of by the same watch, later: whoever sees it has seen those.
+    // Its event comes later on the same watch, so a cache that has it also has the earlier writes.
     await make('other', 'x');
     await begins[1];
     expect(keeper.begun).toEqual(['held', 'other']);
@@ -73,7 +73,7 @@ describe('a write that was made, and whose answer was lost (row 7)', () => {
   it.each(ways)('is found again by its name, and made once: %s', async (_how, name, fault) => {
     const { proxy } = world;
     await using keeper = await startKeeper({ client: world.client(), namespace });
-    // The first creation, the first change of the map, and the first change of the Secret.
+    // The lost responses: the first creation, the first change of the map, and the first change of the Secret.
     const lost = new Set<string>();
     proxy.setRules(({ method, path }) => {
       const write = `${method} ${path}`;

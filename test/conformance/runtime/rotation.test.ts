@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** As the kubelet does it: never a half-written file. */
+/** Writes a file as the kubelet does, so that no reader sees half of it. */
 function put(name: string, text: string) {
   writeFileSync(join(directory, `${name}.new`), text);
   renameSync(join(directory, `${name}.new`), join(directory, name));
@@ -27,7 +27,7 @@ function put(name: string, text: string) {
 
 const token = async () => (await test.endpoint.headers())['authorization']?.replace('Bearer ', '') ?? '';
 
-/** The same server by both ways to find one, each with its authority in a file. */
+/** The same server, found in both ways, each with its CA in a file. */
 const ways: [string, () => ReturnType<typeof loadEndpoint>][] = [
   [
     'a ServiceAccount',
@@ -66,7 +66,7 @@ it.each(ways)(
     const next = await createAuthority();
     proxy.present(await next.issue());
     proxy.reset();
-    // Not trusted as long as the file does not say so: once for each connection that broke.
+    // The server is not trusted until the file has its new CA. Each broken connection fails once.
     await expect(list()).rejects.toThrow(/certificate|signature/);
     put('ca.crt', next.pem);
     expect((await list()).metadata.resourceVersion).toBeTruthy();

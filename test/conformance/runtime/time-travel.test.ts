@@ -36,7 +36,7 @@ it('a list from a server that lags does not lead a cache back in time (row 3)', 
     delete: ({ metadata }) => news.push(`-${metadata.name}`),
   });
   news.length = 0;
-  // Its version is gone, and whom it asks is behind: twice, then another server answers.
+  // The resource version has expired, and the first two servers asked are behind; the third is not.
   const since = proxy.requests.length;
   const listsSince = () => proxy.requests.slice(since).filter(isList).length;
   proxy.setRules((request) => {
@@ -66,7 +66,7 @@ it('what a cache of the past says is deleted only if it is still that very objec
   await test.client.delete(CONFIG_MAPS, key('reborn'));
   const second = await make('reborn', 'second');
   const over = Promise.withResolvers<void>();
-  // A process that has just started knows of no other past than the one that it is shown.
+  // A new process knows only the past that it is shown.
   proxy.setRules((request) => {
     if (isList(request)) return stale;
     return isWatch(request) ? { kind: 'hold', until: over.promise } : undefined;
@@ -84,7 +84,7 @@ it('what a cache of the past says is deleted only if it is still that very objec
       reason: 'Conflict',
     });
   }
-  // Neither does an update from that past pass, nor one that would make the dead object again.
+  // An update based on that past fails too, so it cannot recreate the deleted object.
   if (believed) {
     await expect(client.update(CONFIG_MAPS, believed)).rejects.toMatchObject({ reason: 'Conflict' });
   }
@@ -105,7 +105,7 @@ it('a controller that starts from the past ends with the present, and makes noth
   const present = () =>
     Promise.all([CONFIG_MAPS, SECRETS].map((resource) => test.client.get(resource, key('steady'))));
   const settled = versions(await present());
-  // Both kinds as they were before the first run: the map unmarked, no Secret.
+  // Both kinds as before the first run: the map without annotation, no Secret.
   const past = {
     [path]: before,
     [secrets]: { ...record(before), kind: 'SecretList', items: [] },
@@ -113,12 +113,12 @@ it('a controller that starts from the past ends with the present, and makes noth
   proxy.setRules(({ lists, watch, path: asked, query }) => {
     const known = past[asked];
     if (!lists || known === undefined) return undefined;
-    // Where a list comes as a watch the server is one that has none of these.
+    // This server does not support lists that are sent as a watch.
     return watch ? notSupported : query.has('limit') ? json(JSON.stringify(known)) : undefined;
   });
   await using keeper = await startKeeper({ client, namespace });
   await keeper.settled(['steady'], 'one');
-  // Every write from the past was refused: nothing has another version than before.
+  // Every write based on the past was refused: all objects have the same version as before.
   expect(versions(await present())).toEqual(settled);
 });
 

@@ -61,7 +61,7 @@ describe('watches that are cut off (rows 4 and 6)', () => {
       Array.from({ length: 12 }, (_, at) =>
         caches.start({
           client,
-          // Each its own, all true of every object.
+          // A different selector for each, all of which match every object.
           selection: { namespace, labelSelector: `never!=${at}` },
           log,
           random: seeded(at + 7),
@@ -112,7 +112,7 @@ describe('watches that are cut off (rows 4 and 6)', () => {
       const second = () => triesOf(selector).length >= 2;
       await within(proxy.seen(second), 10_000, `a second try with ${selector}`);
       const [first, next] = triesOf(selector);
-      // 0.8 s after the cut, then 1.6 s, 3.2 s, …: doubling is proved with a clock of its own (informer.test.ts).
+      // 0.8 s after the cut, then 1.6 s, 3.2 s, …: informer.test.ts proves the doubling with a fake clock.
       expect((next?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(1500);
     }
   });

@@ -9,15 +9,15 @@ import { CONFIG_MAPS, type ConfigMap, type TestNamespace } from '#runtime/testin
 import type { CallerOptions } from '#runtime/wire/call.ts';
 import type { Endpoint } from '#runtime/wire/endpoint.ts';
 
-/** The run's API server behind a proxy that misbehaves; `test.client` goes on speaking to it directly. */
+/** The run's API server behind a faulty proxy. `test.client` still connects to it directly. */
 export interface ProxiedServer {
   readonly proxy: FaultProxy;
   readonly endpoint: Endpoint;
-  /** A client through the proxy, closed after the file's tests. */
+  /** Returns a client that connects through the proxy. It is closed after the tests of the file. */
   client(options?: Partial<CallerOptions>): Client;
 }
 
-/** To be called at the top of a test file, after useNamespace. Each test begins with a proxy that passes everything. */
+/** Sets up the proxy. Call it at the top of a test file, after useNamespace. Each test starts without faults. */
 export function useProxy(test: TestNamespace): ProxiedServer {
   let proxy: FaultProxy | undefined;
   const clients: Client[] = [];
@@ -55,7 +55,7 @@ export function useProxy(test: TestNamespace): ProxiedServer {
   return world;
 }
 
-/** Informers that run until the end of the test: `await using caches = runInformers()`. */
+/** Returns a runner for informers, which stop at the end of the test: `await using caches = runInformers()`. */
 export function runInformers() {
   const stop = new AbortController();
   const running: Promise<void>[] = [];
@@ -70,7 +70,7 @@ export function runInformers() {
       await informer.whenSynced(AbortSignal.timeout(withinMs));
       return informer;
     },
-    /** Anything else that ends with the signal: a controller. */
+    /** Adds other work that ends with the signal, such as a controller. */
     also(work: Promise<void>) {
       running.push(work);
     },
@@ -81,7 +81,7 @@ export function runInformers() {
   };
 }
 
-/** Resolves when the informers' caches satisfy `holds`; rejects after `ms`, saying what it was waiting for. */
+/** Resolves when the informers' caches satisfy `holds`. Rejects after `ms` with what it waited for. */
 export async function eventually(
   informers: Informer<KubeObject> | readonly Informer<KubeObject>[],
   what: string | (() => string),
@@ -99,7 +99,7 @@ export async function eventually(
   });
 }
 
-/** Bounds a wait, and names it. */
+/** Rejects after `ms` if the promise has not resolved, with a name for it. */
 export async function within<A>(promise: Promise<A>, ms: number, what: string | (() => string)): Promise<A> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -108,7 +108,7 @@ export async function within<A>(promise: Promise<A>, ms: number, what: string | 
   return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** `name@resourceVersion` of each, in order: what two views of one kind are compared by. */
+/** Returns `name@resourceVersion` of each object, in order, to compare two views of one kind. */
 export const versions = (objects: readonly KubeObject[]): string[] =>
   objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort();
 
@@ -118,7 +118,7 @@ export interface RecordedLine {
   fields: Fields;
 }
 
-/** A logger that keeps what it is told, debug apart. */
+/** Returns a logger that records its lines, except debug lines. */
 export function recordingLog(): { log: Logger; lines: RecordedLine[] } {
   const lines: RecordedLine[] = [];
   const at = (level: RecordedLine['level']) => (fields: Fields, message: string) =>
@@ -133,13 +133,13 @@ export function recordingLog(): { log: Logger; lines: RecordedLine[] } {
   return { log, lines };
 }
 
-/** A clock whose timers ring so many times as early: for what would wait long, where how long is not the question. */
+/** Returns a clock whose timers fire `times` as early, for long waits whose length does not matter. */
 export const hurried = (times: number): Clock => ({
   ...systemClock,
   after: (ms, run) => systemClock.after(ms / times, run),
 });
 
-/** Numbers in [0, 1), the same ones for the same seed (Lehmer, MINSTD). */
+/** Returns a generator of numbers in [0, 1), the same for the same seed (Lehmer, MINSTD). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

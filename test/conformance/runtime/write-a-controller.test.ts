@@ -31,14 +31,14 @@ const GREETINGS: Resource = {
   namespaced: true,
 };
 const page = readFileSync(join(root, 'docs/write-a-controller.md'), 'utf8');
-/** The page's block of that language. */
+/** Returns the code block of that language on the page. */
 function block(language: string): string {
   const found = page.split(`\`\`\`${language}\n`)[1]?.split('\n```')[0];
   if (found === undefined) throw new Error(`docs/write-a-controller.md has no block of ${language}`);
   return `${found}\n`;
 }
 
-/** An empty folder with the packed runtime in it, and nothing else but what its manifest names. */
+/** A folder that holds only the packed runtime and the dependencies of its manifest. */
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'greeter-'));
@@ -50,7 +50,7 @@ beforeAll(() => {
   const manifest = z
     .object({ dependencies: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')));
-  // Types of Node are the program's own, which speaks of `process`.
+  // The program itself needs the types of Node, because it uses `process`.
   for (const name of [...Object.keys(manifest.dependencies), '@types/node']) {
     const link = join(folder, 'node_modules', name);
     mkdirSync(dirname(link), { recursive: true });
@@ -95,7 +95,7 @@ it('the page’s program greets, heals, reports and ends well, from a packed run
   });
   const closed = once(child, 'close');
   try {
-    // Started before its kind is there, as on a new cluster.
+    // The controller starts before its CRD exists, as on a new cluster.
     await within(waiting.promise, 20_000, () => `a word of the missing kind; it said: ${said.join('')}`);
     await client.create(
       CUSTOM_RESOURCE_DEFINITIONS,

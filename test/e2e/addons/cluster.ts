@@ -8,7 +8,7 @@ import { QUICK_KEYS } from '../quick-keys.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The cluster that add-ons share, of the first host of their lane and, as its worker, the second. */
+    /** The cluster that add-on tests share: the first host of their lane and, as worker, the second. */
     addons: { name: string; kubeconfigPath: string };
   }
 }
@@ -17,8 +17,8 @@ const NAME = 'addons';
 const CREATION_MS = 480_000;
 
 /**
- * Makes one cluster for all files here, since none asks anything of it but to be there; after ../global-setup.ts. It stays:
- * whatever comes next in this lane makes the hosts as new, and so does the end of the lab.
+ * Creates one cluster for all files here, because they only need a cluster that exists. It runs after ../global-setup.ts.
+ * The cluster stays: the next file in this lane, or the end of the lab, removes it.
  */
 export default async function setup(project: TestProject): Promise<void> {
   const place = await globalThis.matryoshkaLab;

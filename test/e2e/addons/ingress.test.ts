@@ -15,7 +15,9 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
 import { enterLane } from '../lanes.ts';
 
-/** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
+/**
+ * docs/ingress.md on a cluster that the operator created: pages and a WebSocket over TLS, while pods and replicas change.
+ */
 const { kubeconfigPath } = inject('addons');
 const NAMESPACE = 'shop';
 const HOST = 'shop.example.com';
@@ -27,14 +29,14 @@ const DEPLOYMENT = 'deployment/matryoshka-ingress-server';
 
 let meta: Meta;
 let port = '';
-/** Base64 of the SHA-256 of the certificate's public key, for a browser that knows no authority of ours. */
+/** Base64 of the SHA-256 of the certificate's public key, for a browser that does not trust the test's CA. */
 let publicKey = '';
 beforeAll(async () => {
   meta = await enterLane();
   await inside(['create', 'namespace', NAMESPACE]);
 });
 afterAll(async () => {
-  // Nobody waits for its pods, which hear no signal.
+  // No need to wait for its pods, which ignore SIGTERM.
   await inside(['delete', 'namespace', NAMESPACE, '--wait=false']);
   await meta.close();
 });
@@ -47,7 +49,7 @@ const inside = (args: readonly string[], input?: string) =>
   });
 const rollout = () => inside([...PROXY, 'rollout', 'status', DEPLOYMENT, '--timeout=120s']);
 
-/** Pages with the pod's name, and a WebSocket handshake, in the place of the example's pods: hosts have no registry. */
+/** Pages with the pod's name and a WebSocket handshake. They replace the example's pods, because hosts have no registry. */
 const shop = (image: string) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -129,7 +131,7 @@ const editorIngress = {
   },
 };
 
-/** In the page: a shell in the pod, which is asked for a sum over a WebSocket. */
+/** Script in the page: a shell in the pod, which calculates a sum over a WebSocket. */
 const SHELL = `(async () => {
   const token = document.cookie.match(/_xsrf=([^;]+)/)?.[1] ?? '';
   const made = await fetch('/api/terminals', { method: 'POST', headers: { 'X-XSRFToken': token } });
@@ -148,7 +150,10 @@ const SHELL = `(async () => {
   });
 })()`;
 
-/** Until it is ended, patiently, since late is not lost: two clients that keep their connection as long as they are let, and one that never does. */
+/**
+ * Sends requests until it is killed. The timeout is long, because a late response is not a lost one. Two clients keep their
+ * connection for as long as the proxy allows; one opens a connection for each request.
+ */
 const asking = () => {
   const url = `https://${HOST}:${port}/`;
   const curl = `curl -s -m 20 -o /dev/null -w "%{stderr}%{http_code}\\n%{onerror}%{errormsg}\\n" --cacert /tmp/ingress-ca.crt --resolve ${HOST}:${port}:${host(0).ip}`;
@@ -159,7 +164,7 @@ const asking = () => {
     setsid sh -c 'for i in $(seq 1500); do ${curl} ${url}; sleep 0.2; done' > /dev/null 2> /tmp/asked-new < /dev/null & echo $! >> /tmp/asking`;
 };
 
-/** What curl prints, asked from a host over TLS with the name that the certificate is for; '' upon failure. */
+/** Returns curl's output from a host, over TLS with the name in the certificate; '' on failure. */
 const curl = (from: number, more = '') =>
   sh(
     from,
@@ -243,7 +248,7 @@ describe('Ingress on a cluster', () => {
     await sh(1, asking());
     await inside([...PROXY, 'rollout', 'restart', DEPLOYMENT]);
     await rollout();
-    // Said to standard error, which curl keeps back no line of.
+    // Printed to standard error, which curl does not buffer.
     const said = await sh(
       1,
       'kill -- $(sed s/^/-/ /tmp/asking); cd /tmp; for how in asked-*; do echo $how $(sort $how | uniq -c); done; rm asked-* asking',

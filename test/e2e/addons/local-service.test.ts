@@ -10,7 +10,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
 import { enterLane } from '../lanes.ts';
 
-/** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
+/** docs/localservice.md on a cluster that the operator created: each node's Service is answered by that node's pod. */
 const { name: NAME, kubeconfigPath } = inject('addons');
 const PATH = `/region/lab/cluster/${NAME}`;
 const NAMESPACE = 'local';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await inside(['create', 'namespace', NAMESPACE]);
 });
 afterAll(async () => {
-  // Nobody waits for its pods, which hear no signal.
+  // No need to wait for its pods, which ignore SIGTERM.
   await inside(['delete', 'namespace', NAMESPACE, '--wait=false']);
   await meta.close();
 });
@@ -33,7 +33,7 @@ const inside = (args: readonly string[], input?: string) =>
   kubectl(kubeconfigPath, ['-n', NAMESPACE, ...args], input === undefined ? {} : { input });
 const nodeOf = (index: number) => nodeNameOf({ ip: host(index).ip });
 
-/** Pods on every node that answer with its name. */
+/** Pods on every node that respond with the node's name. */
 const demo = (image: string) => ({
   apiVersion: 'apps/v1',
   kind: 'DaemonSet',
@@ -60,7 +60,7 @@ const demo = (image: string) => ({
   },
 });
 
-/** Who answers the Service of a node, asked from a host; '' for nobody. */
+/** Returns the pod that answers the Service of a node, asked from a host; '' if none does. */
 async function answerOf(node: string, from: number): Promise<string> {
   const address = await inside([
     'get',

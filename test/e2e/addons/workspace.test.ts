@@ -14,7 +14,10 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
 import { enterLane } from '../lanes.ts';
 
-/** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
+/**
+ * docs/workspace.md on a cluster that the operator created: a stock Python client requests an editor, and a browser opens
+ * it.
+ */
 const { kubeconfigPath } = inject('addons');
 const NAMESPACE = 'matryoshka-workspace';
 const SERVER = 'matryoshka-workspace-server';
@@ -48,7 +51,7 @@ const { host, sh } = byNumber(() => meta);
 const inside = (args: readonly string[], input?: object) =>
   kubectl(kubeconfigPath, args, input === undefined ? {} : { input: JSON.stringify(input) });
 
-/** A volume of the worker's disk, as an administrator without a provisioner makes it. */
+/** A volume on the worker's disk, as an administrator without a provisioner creates it. */
 const volume = (node: string) => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',
@@ -68,7 +71,7 @@ const volume = (node: string) => ({
   },
 });
 
-/** A way to the editor for a browser outside of the cluster. */
+/** Exposes the editor to a browser outside of the cluster. */
 const editorService = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -109,9 +112,9 @@ async function installServer(): Promise<void> {
 const query = { name: 'demo', namespace: 'default' };
 const url = () => `http://${host(0).ip}:${EDITOR_NODE_PORT}/lab`;
 
-/** The editor with a file open; its document is told over a WebSocket. */
+/** Opens the editor with a file; the document arrives over a WebSocket. */
 async function opened(file: string): Promise<Page> {
-  // Each node's kube-proxy learns for itself, a moment later, that the pod is ready.
+  // Each node's kube-proxy sees a moment later that the pod is ready.
   const answers = () =>
     fetch(url()).then(
       ({ ok }) => ok,
@@ -172,7 +175,7 @@ describe('a workspace on a cluster', () => {
     const [started] = await python.calls(server, [['startSpaceAndWaitForRunning', query]], 180);
     expect(started).toEqual([expect.any(String), expect.stringMatching(/^10\./), EDITOR_PORT]);
     const later = await opened('notes.txt');
-    // The editor is there before its file is.
+    // The editor appears before its file is loaded.
     await later.locator('.jp-FileEditor .cm-content', { hasText: TEXT }).waitFor({ timeout: 60_000 });
     await later.close();
   });

@@ -48,14 +48,15 @@ describe('what is lost on the way', () => {
       await create();
       id = idOf(await untilCluster(meta, NAME, (one) => idOf(one) !== undefined, OPERATION_MS)) ?? '';
       await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
-      // Else it may end the first attempt's pod, which is deleted by then, before that asks for its next step.
+      // Otherwise the kubelet may end the first attempt's pod, which is already deleted, before its next step.
       await faults.hangKubelet(second);
       await faults.pause(second);
       await allowPods(meta.client, 'meta', true);
       const next = async () => (await fenceJournal(host(0))).includes(`${id}.1.2.`);
       await seen('the second attempt at work', next, { boundMs: OPERATION_MS });
       await faults.unpause(second);
-      // Its next step is the control plane's; refused there, it asks no worker any more.
+      // The next step of the first attempt is on the control plane. The fence refuses it there, so the attempt contacts no
+      // worker.
       const refused = async () => /refused: StaleRun: .* 1\.2, .* 1\.1/.test(await since(host(0)));
       await seen('the refusal', refused);
     } finally {

@@ -13,11 +13,11 @@ import { byNumber } from '../by-number.ts';
 import { openLane, secondNode } from '../lanes.ts';
 import { QUICK_KEYS } from '../quick-keys.ts';
 
-/** The meta cluster has too much to do, no disk left, or no image of ours, or loses a server, a node or all at once. */
+/** The meta cluster is overloaded, has a full disk, lacks our image, or loses a server, a node or everything at once. */
 const NAME = 'troubled';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 8 * 60_000;
-/** Longer than a kubelet has patience with a pod of ours that does not answer: 6 probes, 20 s apart, of 15 s each. */
+/** Longer than a kubelet tolerates an unresponsive pod of ours: 6 probes, 20 s apart, of 15 s each. */
 const BUSY_SECONDS = 150;
 const OPERATOR = 'matryoshka-system';
 
@@ -49,7 +49,7 @@ const podsOf = async (app: string): Promise<OperatorPod[]> =>
   (
     await meta.client.list<OperatorPod>(PODS, { namespace: OPERATOR, labelSelector: `app=${app}` })
   ).items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-/** Each pod of the operator's, and how often it was restarted. */
+/** Returns the restart count of each pod of the operator. */
 const restarts = async () => {
   const pods = await Promise.all(
     ['controller', 'server', 'artifacts'].map((app) => podsOf(`matryoshka-${app}`)),
@@ -99,7 +99,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     }
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(2);
-    // The worker was away when the last one went, and is taken as it was left.
+    // The worker was away during the last deletion, and the creation accepts it with its leftovers.
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
     await remove();
   });
@@ -120,7 +120,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
       await run('-n', OPERATOR, 'delete', 'pod', one?.metadata.name ?? '');
     }
     await seen('a server on each node', spread, { everyMs: 500 });
-    // The Job shall be on the other one, which is not drained.
+    // The Job must run on the other node, which is not drained.
     await allowPods(meta.client, second.name, false);
 
     await create();
@@ -139,7 +139,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     await following;
     const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
     const kept = JSON.stringify(body);
-    // Its first line is its own, and its last says how it ended.
+    // The first line belongs to the stream only, and the last one has the result.
     expect(reported.at(-1)).toBe('create finished');
     const lines = reported.slice(1, -1);
     expect(kept).toContain(JSON.stringify(lines.map((line) => `${line}\n`).join('')).slice(1, -1));

@@ -14,7 +14,7 @@ import { QUICK_KEYS } from '../quick-keys.ts';
 import { tracesOn } from '../traces.ts';
 import { beginHistory } from '../with-history.ts';
 
-/** An operator that is killed at each step that it tells of, while the cluster is written to and read from. */
+/** An operator that is killed at each step that it reports, while clients write to the cluster and read from it. */
 const NAME = 'orphan';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
@@ -27,7 +27,7 @@ let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 beforeAll(async () => {
   meta = await openLane();
   traces = await tracesOn(meta);
-  // One that leads, one that may at once, one that is being made in the place of the last that was killed.
+  // These are the leader, a standby, and a third that replaces the last killed one.
   await operators(3);
 });
 afterAll(async () => {
@@ -42,20 +42,20 @@ const OPERATOR = { namespace: 'matryoshka-system', name: 'matryoshka-controller'
 const holder = async () => (await meta.client.get<Lease>(LEASES, OPERATOR)).spec?.holderIdentity ?? '';
 const operators = (replicas: number) =>
   meta.client.patch(DEPLOYMENTS, OPERATOR, { spec: { replicas } }, { type: 'merge' });
-/** Its lease runs out at once; that nobody takes it before, tests of the election show. */
+/** Makes the lease expire at once. The tests of leader election show that no other process takes it earlier. */
 const RUN_OUT = { spec: { holderIdentity: '' } };
 
-/** Kills the operator as a node that dies would: nothing is handed over; until the other one leads, the run is held. */
+/** Kills the operator as a node failure does, without a handover. The run is held until the other operator leads. */
 async function killOperator(): Promise<void> {
   const ofRun = `CLUSTER_NAME=${NAME}`;
   await faults.freeze(meta.host, 'ansible-playbook', ofRun);
   try {
     const [pod = ''] = (await holder()).split('_');
     expect(await faults.kill(meta.host, 'matryoshka.js controller', `HOSTNAME=${pod}`)).toBe(true);
-    // Else it would be started again and again there, each time after twice as long.
+    // Otherwise the kubelet would restart it repeatedly, with a doubled delay each time.
     await meta.client.delete(PODS, { ...OPERATOR, name: pod }, { gracePeriodSeconds: 0 });
     await meta.client.patch(LEASES, OPERATOR, RUN_OUT, { type: 'merge' });
-    // Its container may have been started once more before its pod was gone.
+    // The kubelet may have restarted its container once more before its pod was gone.
     const isOther = (now: string) => now !== '' && !now.startsWith(`${pod}_`);
     await seen('another operator', async () => isOther(await holder()), { everyMs: 200 });
   } finally {
@@ -65,7 +65,7 @@ async function killOperator(): Promise<void> {
 
 const operationNow = async () => (await untilCluster(meta, NAME, () => true, 10_000))?.status?.operation;
 
-/** Asks for an operation, and kills the operator at each step that is told, until it has ended; answers the steps. */
+/** Requests an operation and kills the operator at each reported step until the operation ends. Returns the steps. */
 async function killedAtEachStep(ask: () => Promise<unknown>): Promise<string[]> {
   const before = (await operationNow())?.id;
   await ask();
@@ -84,7 +84,7 @@ async function killedAtEachStep(ask: () => Promise<unknown>): Promise<string[]> 
   }
 }
 
-/** One run carries it out, and the result is the plan, whenever the operator was killed. */
+/** Expects that one run carries out the operation and that its result matches the plan, despite the kills. */
 async function done(path: string, body: Record<string, unknown>): Promise<void> {
   const act = async () => {
     const steps = await killedAtEachStep(async () =>
@@ -139,7 +139,7 @@ describe('an operator that is killed at each step that it tells of', () => {
   });
 
   it('removes control planes', async () => {
-    // It goes on from a host that leaves now.
+    // The history's client is on a host that leaves now.
     await history?.end({ failing: true });
     await done(`${PATH}/scaledown`, { masterList: entries(4) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 4));
