@@ -6,14 +6,14 @@ import ts from 'typescript';
 import { z } from 'zod';
 
 /**
- * Packs src/runtime as a package of its own, with what it imports of other rooms. The manifest is made here: one
- * inside the room would cut it off from the imports (#base/…) that our own package.json gives it.
+ * Packs src/runtime as a separate package, with the files that it imports from other folders. The manifest is written here:
+ * a package.json inside src/runtime would hide the imports (#base/…) of our own package.json.
  */
 const root = join(import.meta.dirname, '..');
 const SRC = join(root, 'src');
 /** For tests of ours. */
 const SUPPORT = 'testing/';
-/** What users of the runtime need of other rooms. */
+/** Files of other folders that users of the runtime need. */
 const ALSO = ['base/log', 'base/clock', 'api/meta'];
 
 const ours = z
@@ -46,7 +46,7 @@ export function packRuntime(directory: string): string {
     type: 'module',
     engines,
     files: ['dist'],
-    imports: Object.fromEntries(['base', 'api'].map((room) => [`#${room}/*.ts`, at(`${room}/*`)])),
+    imports: Object.fromEntries(['base', 'api'].map((folder) => [`#${folder}/*.ts`, at(`${folder}/*`)])),
     // By the file's own name: in which folder it is kept is ours to change.
     exports: Object.fromEntries(published.map((stem) => [`./${basename(stem)}`, at(stem)])),
     dependencies: Object.fromEntries(packages.map((name) => [name, pinned(dependencies, name)])),

@@ -1,7 +1,7 @@
 import { Listr } from 'listr2';
 import type { Rest } from '../meta/rest.ts';
 
-/** One line for each host: its current task, and the seconds since the operation's request. */
+/** Lines of hosts, each with its current task, and the seconds since the operation's request. */
 export interface HostLines {
   show(host: string, task: string): void;
   end(): Promise<void>;

@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { ensureBinaries } from '../artifacts/binaries.ts';
 import { announced, type Say } from '../artifacts/progress.ts';
 
-/** One case of cyclonus: policies, and whether they gave each of nine pods the expected connections to the others. */
+/** Case of cyclonus: policies, and whether they gave each of nine pods the expected connections to the others. */
 export interface PolicyCase {
   /** Several cases may have the same name. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 
-/** One spec in a report of ginkgo. */
+/** Spec in a report of ginkgo. */
 export interface SpecResult {
   readonly name: string;
   /** ginkgo's state: `passed`, `failed`, `skipped`, `timedout`, … */

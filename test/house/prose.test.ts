@@ -79,12 +79,12 @@ it('sees such a phrase', () => {
 /** A docstring begins with a verb, a noun, or Whether. */
 const DOCSTRING = /\/\*\*\s+(?:\* )?(?:What|How|Who|Whoever|That|Of|One|Those|Somebody|Nobody)\b/g;
 
-it('docstrings of src/ say what a thing does, or is', () => {
-  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+it.each(['src', 'test', 'lab', 'bench'])('docstrings of %s/ say what a thing does, or is', (folder) => {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
   const found = files
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) =>
-      [...readFileSync(join(root, 'src', file), 'utf8').matchAll(DOCSTRING)].map(
+      [...readFileSync(join(root, folder, file), 'utf8').matchAll(DOCSTRING)].map(
         ([text]) => `${file}: ${text}`,
       ),
     );
