@@ -101,6 +101,7 @@ const performers = () => ({
   kubeconfigs: createKubeconfigs(systemClock),
   log: createLogger('silent'),
   records: () => [],
+  metaNodes: async () => [],
   event: () => {},
 });
 

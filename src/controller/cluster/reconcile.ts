@@ -31,6 +31,7 @@ import { observe } from './observe.ts';
 import type { FleetQueue } from './queue/fleet-queue.ts';
 import { clusterStatesIn } from './state/cluster-state.ts';
 import { hostsIn } from './state/hosts.ts';
+import { metaNodeLister } from './state/known-machines.ts';
 import { createKubeconfigs } from './state/kubeconfigs.ts';
 import { writeStatus } from './status.ts';
 import { finishVanished } from './vanished.ts';
@@ -84,6 +85,7 @@ export function reconciler(
 ): (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult> {
   const { namespace, clock, clusters } = deps;
   const kubeconfigs = createKubeconfigs(clock);
+  const metaNodes = metaNodeLister(clock);
   const hostsOf = (clusterId: string) => deps.hosts.byIndex(BY_CLUSTER, clusterId);
 
   async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
@@ -136,6 +138,7 @@ export function reconciler(
           kubeconfigs,
           log,
           records: deps.hosts.list,
+          metaNodes: () => metaNodes(client),
           event,
         });
         // Most effects return as an event of a cache; those on Secrets do not.

@@ -6,6 +6,7 @@ import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
 import type { ClusterStates } from '../state/cluster-state.ts';
 import type { Hosts } from '../state/hosts.ts';
+import type { MetaNode } from '../state/known-machines.ts';
 import type { Kubeconfigs } from '../state/kubeconfigs.ts';
 
 export interface EffectDeps {
@@ -17,6 +18,8 @@ export interface EffectDeps {
   log: Logger;
   /** Returns the Host records of all clusters, from the cache. */
   records(): readonly HostRecord[];
+  /** Returns the nodes of the meta cluster. */
+  metaNodes(): Promise<readonly MetaNode[]>;
   /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

@@ -2,7 +2,7 @@ import { keyOf, textOf } from '#api/cluster-facts.ts';
 import { readHooks } from '../state/hooks.ts';
 import { pinnedKeysOf } from '../state/hosts.ts';
 import { mergeKnownHosts } from '../state/known-hosts.ts';
-import { knownMachines, metaNodesOf, ownClusters } from '../state/known-machines.ts';
+import { knownMachines, ownClusters } from '../state/known-machines.ts';
 import { manifestVars } from '../state/manifests.ts';
 import type { Perform } from './effect.ts';
 
@@ -10,7 +10,7 @@ import type { Perform } from './effect.ts';
 export const startHostCheck: Perform<'check-hosts'> = async (
   { hosts: clusterHosts, hooks, attempt },
   snapshot,
-  { client, clusterStates, hosts, installer, records },
+  { client, clusterStates, hosts, installer, metaNodes, records },
 ) => {
   const { cluster } = snapshot;
   await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), clusterHosts);
@@ -24,7 +24,7 @@ export const startHostCheck: Perform<'check-hosts'> = async (
     ...attempt.runSpec,
     vars,
     username,
-    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodesOf(client)),
+    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodes()),
     ownClusters: ownClusters(attempt.runSpec, records()),
   };
   await installer.start({ ...attempt, runSpec, access: { ...access, knownHosts } });
@@ -33,7 +33,7 @@ export const startHostCheck: Perform<'check-hosts'> = async (
 export const startRun: Perform<'start'> = async (
   { attempt },
   snapshot,
-  { client, clusterStates, installer, records },
+  { client, clusterStates, installer, metaNodes, records },
   { reclaims },
 ) => {
   const { runSpec, ...rest } = attempt;
@@ -52,7 +52,7 @@ export const startRun: Perform<'start'> = async (
       vars: { ...runSpec.vars, ...files },
       hosts,
       username: access.username,
-      knownMachines: knownMachines(runSpec, records(), await metaNodesOf(client)),
+      knownMachines: knownMachines(runSpec, records(), await metaNodes()),
       ownClusters: ownClusters(runSpec, records()),
     },
     access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
@@ -62,7 +62,7 @@ export const startRun: Perform<'start'> = async (
 export const startHook: Perform<'hook'> = async (
   { hook, attempt },
   { clusterId, cluster, hosts },
-  { client, clusterStates, installer, records },
+  { client, clusterStates, installer, metaNodes, records },
 ) => {
   const [text = ''] = await readHooks(client, cluster, [hook]);
   const access = await clusterStates.accessOf(clusterId, attempt.sequence);
@@ -71,7 +71,7 @@ export const startHook: Perform<'hook'> = async (
   const runSpec = {
     ...attempt.runSpec,
     username,
-    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodesOf(client)),
+    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodes()),
   };
   await installer.start({ ...attempt, runSpec, hook: text, access: { ...access, knownHosts } });
 };

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { type Action, META_NODE, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
-import { knownMachines, ownClusters } from './known-machines.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { knownMachines, metaNodeLister, ownClusters } from './known-machines.ts';
 
 const planned = (ip: string, action: Action): PlannedHost => ({
   member: { ip, name: ip, duties: ['worker'] },
@@ -62,4 +64,20 @@ it('names the clusters of the namespace by id, and of no other, not even one who
     'id-a/demo',
     'id-a/old',
   ]);
+});
+
+it('lists the nodes of the meta cluster twice a minute, however many runs start', async () => {
+  const clock = createManualClock();
+  let lists = 0;
+  const metaNodes = metaNodeLister(clock);
+  const client: Pick<Client, 'list'> = {
+    list: async () => {
+      lists += 1;
+      return { apiVersion: 'v1', kind: 'NodeList', metadata: {}, items: [] };
+    },
+  };
+  for (let run = 0; run < 10; run += 1) await metaNodes(client);
+  await clock.advance(31_000);
+  await metaNodes(client);
+  expect(lists).toBe(2);
 });

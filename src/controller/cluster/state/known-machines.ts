@@ -1,6 +1,7 @@
 import { NODES } from '#api/core.ts';
 import { type HostRecord, isFree } from '#api/host-record.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
 import { joins, META_NODE, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -33,9 +34,18 @@ export interface MetaNode extends KubeObject {
   status?: { nodeInfo?: { machineID?: string } };
 }
 
-/** Returns the nodes of the meta cluster. */
-export const metaNodesOf = async (client: Client): Promise<MetaNode[]> =>
-  (await client.list<MetaNode>(NODES, {})).items;
+const NODES_MS = 30_000;
+
+/** Returns a function that lists the nodes of the meta cluster, at most twice a minute: many runs may start at once. */
+export function metaNodeLister(clock: Clock): (client: Pick<Client, 'list'>) => Promise<readonly MetaNode[]> {
+  let known: { nodes: readonly MetaNode[]; atMs: number } | undefined;
+  return async (client) => {
+    if (known && clock.monotonicMs() - known.atMs < NODES_MS) return known.nodes;
+    const { items: nodes } = await client.list<MetaNode>(NODES, {});
+    known = { nodes, atMs: clock.monotonicMs() };
+    return nodes;
+  };
+}
 
 /** Returns the cluster of a record; empty for a cluster in another namespace, which the user may not see. */
 const ownerFor = (
