@@ -122,7 +122,7 @@ describe('spec.hooks', () => {
       phase: 'Failed',
       reason: 'HookFailed',
       message:
-        'spec.hooks.preCreate[0] (ConfigMap hooks, key a.yaml): ansible-playbook ended with code 2: no  disk',
+        'spec.hooks.preCreate[0] (ConfigMap hooks, key a.yaml): ansible-playbook ended with code 2: no disk',
     });
     expect(began()).toEqual(['hook']);
     expect(await hosts()).toEqual([
