@@ -5,7 +5,7 @@ import { framed } from './framed.ts';
 function known() {
   const frame = framed('true');
   const marker = / sh (matryoshka-[0-9a-f]+) /.exec(frame.line)?.[1] ?? '';
-  return { frame, marker: marker };
+  return { frame, marker };
 }
 
 it.each<[string, (marker: string) => string, boolean, { code: number; stdout: string }]>([

@@ -276,7 +276,7 @@ describe('a cluster, by annotation', () => {
     script = (job) => (job.startsWith('create') && operator.started.length === 1 ? promise : success);
     await operator.apply('demo', spec(2), 'creating');
     await operator.until('demo', (now) => now?.status?.operation?.step === 'precheck');
-    await operator.apply('second', { cluster: { masterList: [host(9)], nodeList: [host(2)] } }, 'creating');
+    await operator.apply('second', { cluster: { masterList: [host(10)], nodeList: [host(2)] } }, 'creating');
     const waiting = await operator.until('second', (now) =>
       (now?.status?.conditions ?? []).some(({ message }) => message?.startsWith('waits for hosts')),
     );
@@ -287,6 +287,8 @@ describe('a cluster, by annotation', () => {
         message: `waits for hosts that another cluster prechecks: ${host(2).ip} belongs to ${operator.namespace}/demo`,
       }),
     );
+    // It holds none of its own hosts while it waits, not even one whose address comes first.
+    expect(await names(HOSTS)).toHaveLength(2);
     resolve({ kind: 'report', success: false, reason: 'HostAuthenticationFailed', isShutOut: true });
     await operator.until('demo', (now) => phase(now) === 'Failed');
     await operator.until('second', (now) => word(now) === 'create-finished');

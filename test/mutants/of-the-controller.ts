@@ -261,8 +261,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a dry run overlooks the hosts of other clusters',
     file: `${CLUSTER}/state/hosts.ts`,
-    from: 'record && record.spec.clusterId !== clusterId && !isFree(record) ? [record] : []',
-    to: 'record && record.spec.clusterId === clusterId && !isFree(record) ? [record] : []',
+    from: 'record && isOfOther(clusterId, record) ? [record] : []',
+    to: 'record && !isOfOther(clusterId, record) ? [record] : []',
     witness: {
       project: 'api',
       file: 'test/conformance/dry-run.test.ts',

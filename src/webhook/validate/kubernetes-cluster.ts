@@ -84,7 +84,7 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
   if (isResultValue(value) && !same(change, annotations.operation) && !restored) {
     problems.push({
       field: at(annotations.operation),
-      value: value,
+      value,
       reason: 'is the result of an operation; only the controller may write it',
     });
   }
@@ -178,10 +178,10 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   const name = operationAsked(value);
   if (!name) {
     const known = ALL_OPERATION_VALUES.filter((text) => findOperation(operationAsked(text)));
-    return [{ field, value: value, reason: `is not an operation; choose one of ${known.join(', ')}` }];
+    return [{ field, value, reason: `is not an operation; choose one of ${known.join(', ')}` }];
   }
   const operation = findOperation(name);
-  if (!operation) return [{ field, value: value, reason: 'NotOffered: the operation is not implemented' }];
+  if (!operation) return [{ field, value, reason: 'NotOffered: the operation is not implemented' }];
   // The cluster exists: fields that its manifest leaves out are an edit, which waits for its own operation annotation.
   if (name === 'create' && appliedOperation(old ?? next)) return [];
   const version = (old ?? next).status?.version;

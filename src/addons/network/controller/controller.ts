@@ -78,7 +78,7 @@ export function networkController(deps: NetworkDeps): Controller {
           ...held.map(({ record }) => ({ record, notices: [] })),
           ...(await applyToHosts(reached, bridge, goneBridges(client, networks))),
         ];
-        const round = { hindrance, outcomes: outcomes, bridge: bridge.name };
+        const round = { hindrance, outcomes, bridge: bridge.name };
         const { status, notices } = outcomeOf(network, round, clock.now());
         const isDone = network.metadata.deletionTimestamp && status.hosts?.length === 0;
         const reported = isDone ? outcomes.flatMap((one) => one.notices) : notices;

@@ -1,6 +1,7 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { refuseUnagreed } from '../decide/approved-plan.ts';
 import type { Perform } from './effect.ts';
@@ -22,8 +23,9 @@ const isUndecided =
     const [namespace = '', holderName = ''] = record.spec.cluster.split('/');
     const key = { namespace, name: holderName };
     const holder = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
-    const operation = holder?.status?.operation;
-
+    // An object of the same name with another id is another cluster.
+    if (holder?.metadata.annotations?.[annotations.clusterId] !== record.spec.clusterId) return false;
+    const operation = holder.status?.operation;
     if (operation?.result === undefined) return BEFORE_LOGIN.includes(operation?.step ?? '');
     // The run ended a moment ago, and its hosts are about to be released.
     const agoMs = now.getTime() - Date.parse(operation.endedAt ?? '');

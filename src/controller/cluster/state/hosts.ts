@@ -45,6 +45,9 @@ export interface Hosts {
   ofCluster(clusterId: string): Promise<HostRecord[]>;
 }
 
+const isOfOther = (clusterId: string, record: HostRecord): boolean =>
+  record.spec.clusterId !== clusterId && !isFree(record);
+
 const selects = (clusterId: string): string => `${labels.clusterId}=${clusterId}`;
 
 /** Returns the Host records over the client of one reconcile; `cached` returns a record from the cache. */
@@ -109,9 +112,20 @@ export function hostsIn(
   /** Returns the records of those hosts that other clusters hold. */
   async function recordsOfOthers(clusterId: string, hosts: readonly ClusterHost[]): Promise<HostRecord[]> {
     const found = await Promise.all(hosts.map(({ ip }) => find(ip)));
-    return found.flatMap((record) =>
-      record && record.spec.clusterId !== clusterId && !isFree(record) ? [record] : [],
-    );
+    return found.flatMap((record) => (record && isOfOther(clusterId, record) ? [record] : []));
+  }
+
+  /** Throws Undecided or Refusal if there are records of other clusters. */
+  async function refuse(
+    others: readonly HostRecord[],
+    cluster: string,
+    isUndecided: (record: HostRecord) => Promise<boolean>,
+  ): Promise<void> {
+    if (others.length === 0) return;
+    const message = others.map((record) => heldBy(record, cluster)).join('; ');
+    const undecided = await Promise.all(others.map(isUndecided));
+    if (undecided.every(Boolean)) throw new Undecided(message);
+    throw new Refusal('HostConflict', message);
   }
 
   async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
@@ -129,6 +143,12 @@ export function hostsIn(
   return {
     async hold(clusterId, cluster, hosts, isUndecided = async () => false) {
       const records: HostRecord[] = [];
+      // The cache shows most conflicts before any host is held: an operation that waits or fails then holds none.
+      await refuse(
+        hosts.flatMap(({ ip }) => cached(keyOf(ip)) ?? []).filter((record) => isOfOther(clusterId, record)),
+        cluster,
+        isUndecided,
+      );
       // In order of address, one after the other: two clusters that want the same hosts cannot hold half of them each.
       const sorted = [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1));
       for (const host of sorted) {
@@ -137,11 +157,8 @@ export function hostsIn(
         records.push(record);
       }
       if (records.length === sorted.length) return records;
-      const others = await recordsOfOthers(clusterId, sorted.slice(records.length));
-      const message = others.map((record) => heldBy(record, cluster)).join('; ');
-      const undecided = await Promise.all(others.map(isUndecided));
-      if (undecided.every(Boolean)) throw new Undecided(message);
-      throw new Refusal('HostConflict', message);
+      await refuse(await recordsOfOthers(clusterId, sorted.slice(records.length)), cluster, isUndecided);
+      throw new Undecided(`${sorted[records.length]?.ip} was released a moment ago`);
     },
     async holdAgain(clusterId, cluster, host) {
       const record = await createOrGet(recordOf({ clusterId, cluster, ...host }));
