@@ -32,7 +32,7 @@ newest: setup ## the tests of `make test` that ask an API server, with the newes
 	MATRYOSHKA_API_SERVER=newest vitest run --project api
 mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=name)
 	MUTANT='$(MUTANT)' node test/mutants/main.ts
-fuzz: setup ## a minute of 1,000 requests a second without a valid token; generated requests against the REST API: no 5xx, and nobody gets what his rights do not give (SEED=, REQUESTS=100000, FLOOD=60)
+fuzz: setup ## a minute of 1,000 requests a second without a valid token; generated requests to the REST API: no 5xx, and no answer beyond the rights of the caller (SEED=, REQUESTS=100000, FLOOD=60)
 	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' FLOOD='$(FLOOD)' node test/fuzz/main.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files at once; F=parts of paths of files; T=name of a test; KEEP=1)
 	node lab/history/build.ts

@@ -39,8 +39,8 @@ async function sources(variables: Record<string, string>) {
 }
 const ours = '[host."http://meta:32080"]\n  capabilities = ["pull", "resolve"]\n';
 
-describe('where containerd gets images', () => {
-  it('is our own mirror first, then those of the user in their order', async () => {
+describe('the registry configuration of containerd', () => {
+  it('lists the mirror of the site first, then those of the user in their order', async () => {
     const mirrors =
       'docker.io https://a.example.com https://h.example.com/v2/hub\nghcr.io:5000 http://b:5000\n';
     await sources({ REGISTRY_MIRRORS: mirrors });
@@ -57,7 +57,7 @@ describe('where containerd gets images', () => {
     expect(await sources({ REGISTRY_MIRRORS: mirrors })).toBe('');
   });
 
-  it('is what the last try says, and a file of somebody’s stays', async () => {
+  it('drops registries that the last run does not name, and keeps a file of the user', async () => {
     await sources({ REGISTRY_MIRRORS: 'ghcr.io http://b:5000\n' });
     await mkdir(join(root, 'etc/containerd/certs.d/theirs'));
     await writeFile(join(root, 'etc/containerd/certs.d/theirs/hosts.toml'), 'theirs');
@@ -67,7 +67,7 @@ describe('where containerd gets images', () => {
     expect(await at('etc/containerd/certs.d/theirs/hosts.toml')).toBe('theirs');
   });
 
-  it('is reached through the proxy as long as one is named', async () => {
+  it('sets the proxy of containerd, and removes it when none is configured', async () => {
     const file = 'etc/systemd/system/containerd.service.d/matryoshka-proxy.conf';
     await sources({ HTTPS_PROXY_URL: 'http://p:3128', NO_PROXY_LIST: 'localhost,10.0.0.0/8' });
     expect(await at(file)).toBe(

@@ -60,7 +60,7 @@ describe('the fault proxy', () => {
     ]);
   });
 
-  it('knows a list, and a watch that begins with one', async () => {
+  it('reports which requests list objects, including a watch with initial events', async () => {
     const before = proxy.requests.length;
     for (const path of ['/api/v1/pods', '/apis/a/v1/namespaces/n/bs', '/apis/a/v1/namespaces/n/bs/c'])
       await send(path);
@@ -70,7 +70,7 @@ describe('the fault proxy', () => {
     expect(lists).toEqual([true, true, false, false, true]);
   });
 
-  it('resets, answers for the server, or delays', async () => {
+  it('resets a connection, answers for the server, or delays a request', async () => {
     always({ kind: 'reset' });
     await expect(send('/a')).rejects.toMatchObject({ reason: 'Connection' });
     always(refusal(429, { retryAfterSeconds: 2 }));
@@ -88,7 +88,7 @@ describe('the fault proxy', () => {
     expect(performance.now() - began).toBeGreaterThan(25);
   });
 
-  it('lets a write happen and loses the answer', async () => {
+  it('forwards a write and drops the answer', async () => {
     always({ kind: 'lose-answer' });
     await expect(send('/x', 'POST')).rejects.toMatchObject({ reason: 'Connection' });
     always({ kind: 'lose-answer', instead: refusal(500) });
@@ -96,7 +96,7 @@ describe('the fault proxy', () => {
     expect(arrived).toEqual(['POST /x', 'POST /y']);
   });
 
-  it('truncates a stream, and holds one back', async () => {
+  it('truncates a stream, or holds it back', async () => {
     always({ kind: 'truncate', afterBytes: 2 });
     await expect(read('/flow')).rejects.toThrow();
     await expect(send('/flow')).rejects.toMatchObject({ reason: 'Connection' });
@@ -115,7 +115,7 @@ describe('the fault proxy', () => {
     await expect(read('/frozen')).rejects.toThrow(/nothing received/);
   });
 
-  it('closes connections, speaks garbage, shows an expired certificate', async () => {
+  it('closes connections, sends garbage, presents an expired certificate', async () => {
     proxy.reset();
     proxy.setConnectionFault(() => 'close');
     await expect(send('/a')).rejects.toMatchObject({ reason: 'Connection' });

@@ -10,7 +10,7 @@ const report = `<testsuite tests="0" failures="1" time="" name="cyclonus">
     <testcase classname="" name="simple ipblock" time=""></testcase>
 </testsuite>`;
 
-it('a report has every case in order, with its name as it was and whether it passed', () => {
+it('reads each case of a report in order, with its unescaped name and its result', () => {
   expect(casesFrom(report)).toEqual([
     { name: 'set pod selector to ["a"] & more', passed: true },
     { name: 'simple ipblock', passed: false },
@@ -21,11 +21,11 @@ it('a report has every case in order, with its name as it was and whether it pas
 describe('the listed cases', () => {
   const passed = (...names: string[]) => names.map((name) => ({ name, passed: true }));
 
-  it('are fine when each has passed, as often as it is listed', () => {
+  it('pass if each passed as often as it is listed', () => {
     expect(policyObjections(passed('a', 'b', 'b'), ['a', 'b', 'b'])).toEqual([]);
   });
 
-  it('are not when one has failed, was not run, or another was', () => {
+  it('do not pass if one failed or did not run, or an unlisted case ran', () => {
     expect(policyObjections([...passed('b', 'c'), { name: 'a', passed: false }], ['a', 'b', 'b'])).toEqual([
       'failed: a',
       'listed 2 times, run 1 times: b',

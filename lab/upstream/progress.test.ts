@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-it('a run goes on after the steps that an earlier one has done on the same cluster', async () => {
+it('remembers the steps that an earlier run completed on the same cluster', async () => {
   const path = join(dir, 'new', 'progress.json');
   const first = await progressOf('uid-1', path);
   expect(first.has('made')).toBe(false);
@@ -20,7 +20,7 @@ it('a run goes on after the steps that an earlier one has done on the same clust
   expect([third.has('made'), third.has('scaled'), third.has('moved')]).toEqual([true, true, false]);
 });
 
-it('another cluster of that name begins anew', async () => {
+it('starts again for another cluster of the same name', async () => {
   const path = join(dir, 'progress.json');
   await (await progressOf('uid-1', path)).add('made');
   await (await progressOf('uid-2', path)).add('scaled');

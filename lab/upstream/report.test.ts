@@ -20,7 +20,7 @@ describe('a report of a suite', () => {
     expect(specs).toMatchObject([{ name: NAME, state: 'passed', seconds: 1.5 }]);
   });
 
-  it('of no suite, or of two, is refused', () => {
+  it('is refused if it holds no suite, or two', () => {
     expect(() => reportFrom('[]')).toThrow('not of one suite');
     const one = { SuiteDescription: 'a', SpecReports: [] };
     expect(() => reportFrom(JSON.stringify([one, one]))).toThrow('not of one suite');
@@ -28,24 +28,24 @@ describe('a report of a suite', () => {
 });
 
 describe('the listed specs', () => {
-  it('are fine when each has passed, whatever became of others', () => {
+  it('pass if each passed, even if others failed', () => {
     const report = reportOf(spec('should provide DNS', 'passed'), spec('another', 'failed'));
     expect(objections(report, [NAME])).toEqual([]);
   });
 
   it.each(['failed', 'skipped', 'pending', 'timedout', 'interrupted', 'panicked'])(
-    'are not when one is %s',
+    'do not pass if one is %s',
     (state) => {
       const report = reportOf(spec('should provide DNS', state, { Failure: { Message: 'no answer\nat …' } }));
       expect(objections(report, [NAME])).toEqual([`${state}: ${NAME}: no answer`]);
     },
   );
 
-  it('are not when one is missing', () => {
+  it('do not pass if one is missing', () => {
     expect(objections(reportOf(), [NAME])).toEqual([`not there: ${NAME}`]);
   });
 
-  it('are not when something failed outside of them', () => {
+  it('do not pass if the setup of the suite failed', () => {
     const before = {
       ...spec('', 'failed', { Failure: { Message: '\u001b[1mno node is ready\u001b[0m\nat …' } }),
       ContainerHierarchyTexts: null,

@@ -4,11 +4,11 @@ import { focusOn, specsIn } from './specs.ts';
 const SUITE = 'Kubernetes e2e suite';
 const NAMES = ['[sig-node] Pods should run (root,0644) [Conformance]', 'a|b: costs $1.50?'];
 
-it('a list has one spec a line, and remarks', () => {
+it('reads one spec a line, and skips comments', () => {
   expect(specsIn(`# what runs\n\n${NAMES.join('\n')}\n`)).toEqual(NAMES);
 });
 
-it('a focus takes each spec of its list, letter by letter', () => {
+it('matches each spec of the list literally', () => {
   const focus = new RegExp(focusOn(SUITE, NAMES));
   for (const name of NAMES) expect(`${SUITE} ${name}`).toMatch(focus);
 });
@@ -19,6 +19,6 @@ it.each([
   `${SUITE} more ${NAMES[0]}`,
   `${SUITE} a`,
   `${SUITE} a|b: costs $1550?`,
-])('and not "%s"', (text) => {
+])('does not match "%s"', (text) => {
   expect(text).not.toMatch(new RegExp(focusOn(SUITE, NAMES)));
 });

@@ -27,7 +27,7 @@ function reviewed() {
   return { clock, times, personOf };
 }
 
-it('reviews an invented token once in ten seconds', async () => {
+it('reviews an invalid token once in ten seconds', async () => {
   const { clock, times, personOf } = reviewed();
   expect(await Promise.all([personOf('junk'), personOf('junk')])).toEqual([undefined, undefined]);
   expect(await personOf('junk')).toBeUndefined();
@@ -37,7 +37,7 @@ it('reviews an invented token once in ten seconds', async () => {
   expect(times.get('junk')).toBe(2);
 });
 
-it('still remembers a valid token after thousands of invented ones', async () => {
+it('keeps a valid token in the cache after thousands of invalid ones', async () => {
   const { times, personOf } = reviewed();
   expect(await personOf('good')).toMatchObject({ username: 'alice' });
   for (let made = 0; made < 5_000; made += 1) await personOf(`junk${made}`);

@@ -27,7 +27,7 @@ const client = clientOver({
   close: async () => {},
 });
 
-it('shows a copy that carries the id of another cluster none of its hosts', async () => {
+it('hides the hosts of a cluster from a copy that has its cluster-id', async () => {
   const of = (namespace: string) => ({
     metadata: { namespace, name: 'demo', annotations: { [annotations.clusterId]: 'id' } },
     spec: { cluster: {} },
@@ -39,7 +39,7 @@ it('shows a copy that carries the id of another cluster none of its hosts', asyn
 it.each([
   [3, { one: 3, all: 0 }],
   [15, { one: 0, all: 3 }],
-])('reads %i records at their addresses by as few requests as it takes', async (count, expected) => {
+])('reads %i records by address with the fewest requests', async (count, expected) => {
   Object.assign(asked, { one: 0, all: 0 });
   expect(await recordsAt(client, 'system', new Set(ips(count)))).toHaveLength(count);
   expect(asked).toEqual(expected);

@@ -14,7 +14,7 @@ it.each<[string, Spec | undefined, Spec, boolean]>([
   ['fields of the kubelet', spec({}), spec({ kubeadm: { kubelet: { authorization: {} } } }), true],
   ['patches that go', spec({ kubeadm: { patches } }), spec({}), true],
   ['names in certificates', spec({}), spec({ kubeadm: { certSANs: ['a.example.com'] } }), false],
-])('%s: whether it takes the right to the kubeconfig', (_what, before, after, expected) => {
+])('requires the kubeconfig permission or not: %s', (_what, before, after, expected) => {
   const permissions = onSettings(before, after, { namespace: 'a', name: 'demo' });
   expect(permissions).toEqual(expected ? [onKubeconfig('a', 'demo')] : []);
 });

@@ -15,7 +15,7 @@ const answering = (status: object) =>
   );
 const user = { username: 'runner', groups: [] };
 
-it('takes nobody for the holder of a token for an audience that the answer does not confirm', async () => {
+it('rejects a token if the review does not confirm its audience', async () => {
   const ask = (status: object) => answering(status).userOf('t', ['callback']);
   expect(await ask({ authenticated: true, user, audiences: ['callback'] })).toMatchObject(user);
   // The answer of an API server that does not support audiences.
@@ -26,7 +26,7 @@ it('takes nobody for the holder of a token for an audience that the answer does 
   );
 });
 
-it('asks about so many tokens at once, and refuses more until one is answered', async () => {
+it('reviews at most 200 tokens at once, and refuses more until one is answered', async () => {
   const answers: ((value: unknown) => void)[] = [];
   const reviews = reviewsBy(
     clientOver({

@@ -34,7 +34,7 @@ beforeAll(async () => {
       await test.client.create(SERVICE_ACCOUNTS, { metadata: test.key(metadata.name) });
 });
 
-it.each(objects)('%s is understood to its last field', async (_title, object) => {
+it.each(objects)('%s passes strict field validation', async (_title, object) => {
   const { apiVersion, kind, metadata } = object;
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const where = metadata.namespace === undefined ? '' : `/namespaces/${test.namespace}`;
@@ -53,7 +53,7 @@ it.each(objects)('%s is understood to its last field', async (_title, object) =>
 });
 
 it.each(objects.filter(([, { kind }]) => kind === 'Deployment'))(
-  'pods of %s are restricted, and read-only',
+  'pods of %s are restricted, with a read-only root file system',
   async (_title, object) => {
     const { spec } = podTemplate.parse(object).spec.template;
     const pod: KubeObject & { spec: object } = { metadata: test.key('tried'), spec };

@@ -75,7 +75,7 @@ describe('the controller of LocalServices', () => {
     });
   });
 
-  it('touches no Service but those of LocalServices', async () => {
+  it('touches only Services of LocalServices', async () => {
     const spec = { ports: [{ port: 80 }] };
     await test.client.create(SERVICES, { metadata: test.key('theirs'), spec });
     await as(async (client) => {
@@ -122,7 +122,7 @@ describe('the controller of Workspaces', () => {
   const make = (client: Client, spec: object, metadata: object = mine()) =>
     client.create<KubeObject & { spec: object }>(PODS, { metadata, spec }, { dryRun: true });
 
-  it('makes no pods but theirs, with nothing that it could read', async () => {
+  it('creates only pods of Workspaces, without access to Secrets or the host', async () => {
     await test.client.create(accounts, { metadata: test.key('admin') });
     await as(async (client) => {
       const why = /makes and deletes no pods but theirs/;
@@ -161,7 +161,7 @@ describe('the controller of Workspaces', () => {
     });
   });
 
-  it('deletes no pod, and makes no volume, of others', async () => {
+  it('deletes no foreign pod, and creates no foreign volume', async () => {
     await test.client.create<KubeObject & { spec: object }>(PODS, {
       metadata: test.key('theirs'),
       spec: { containers: [container] },

@@ -101,8 +101,8 @@ async function played(tickMs = 0, isCancelled = true) {
   return { ...(await result), cuts };
 }
 
-describe('a playbook that is cancelled', () => {
-  it('is awaited while its short tasks end, and starts no other', async () => {
+describe('a cancelled playbook', () => {
+  it('waits for the running task and does not interrupt it', async () => {
     ansible(
       event('play', 'Join hosts'),
       event('start', 'Join hosts', at),
@@ -121,7 +121,7 @@ describe('a playbook that is cancelled', () => {
     expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken', 'prepared']);
   });
 
-  it('has a task that goes on ended on its host', async () => {
+  it('interrupts a task that keeps running on its host', async () => {
     ansible(
       event('play', 'Join hosts'),
       event('start', 'Join hosts', at),
@@ -134,7 +134,7 @@ describe('a playbook that is cancelled', () => {
     expect(failed.get('127.0.0.1')).toBe('Task: it was cut off, as the operation was cancelled');
   });
 
-  it('cuts nothing off in a step that must be finished', async () => {
+  it('interrupts nothing in a step that must finish', async () => {
     ansible(
       event('play', 'Reset hosts'),
       event('start', 'Reset hosts', at),
@@ -149,7 +149,7 @@ describe('a playbook that is cancelled', () => {
     expect([cuts, failed.size, [...(did.get('127.0.0.1') ?? [])]]).toEqual([[], 0, ['reset']]);
   });
 
-  it('is ended where its host cannot be told, and the host counts as taken', async () => {
+  it('is killed if its task cannot be interrupted, and the host counts as taken', async () => {
     ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), 'exec sleep 60');
     const { failed, did, cuts } = await played(5_000);
     expect(cuts.length).toBeGreaterThan(1);
@@ -158,8 +158,8 @@ describe('a playbook that is cancelled', () => {
   });
 });
 
-describe('a playbook whose Ansible dies', () => {
-  it('names the step and the host on which a task still ran', async () => {
+describe('a playbook whose Ansible process dies', () => {
+  it('reports the step and the host of the running task', async () => {
     ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), 'kill -9 $$');
     const { complete, cutShort, failed, did, steps } = await played(0, false);
     expect({ complete, cutShort, steps }).toEqual({ complete: false, cutShort: true, steps: ['Join hosts'] });
@@ -167,7 +167,7 @@ describe('a playbook whose Ansible dies', () => {
     expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken']);
   });
 
-  it('says so where the connection was lost', async () => {
+  it('counts as cut short if the connection to the host was lost', async () => {
     ansible(
       event('play', 'Join hosts'),
       event('start', 'Join hosts', at),
@@ -177,7 +177,7 @@ describe('a playbook whose Ansible dies', () => {
     expect(await played(0, false)).toMatchObject({ complete: false, cutShort: true });
   });
 
-  it('is none that was cut short where its tasks had ended', async () => {
+  it('does not count as cut short if its tasks had ended', async () => {
     ansible(
       event('play', 'Join hosts'),
       event('start', 'Join hosts', at),
@@ -188,17 +188,17 @@ describe('a playbook whose Ansible dies', () => {
   });
 });
 
-describe('a playbook whose Ansible does not end', () => {
+describe('a playbook whose Ansible process does not exit', () => {
   // A stuck child process keeps the playbook's output open.
   const stuck = (...events: string[]) => ansible('sleep 300 &', 'echo $! > stuck', ...events, 'wait');
   afterEach(() => process.kill(Number(readFileSync(join(dir, 'stuck'), 'utf8'))));
 
-  it('is complete where it has said so', async () => {
+  it('is complete if it reported completion', async () => {
     stuck(event('play', 'Complete'), event('complete', 'Complete'));
     expect(await played(5_000, false)).toMatchObject({ complete: true, cutShort: false, message: '' });
   });
 
-  it('has failed where that was its last word', async () => {
+  it('has failed if its last events report a failure', async () => {
     stuck(
       event('play', 'Join hosts'),
       event('failed', 'Join hosts', { ...at, message: 'no room' }),
@@ -209,13 +209,13 @@ describe('a playbook whose Ansible does not end', () => {
     expect(failed.get('127.0.0.1')).toBe('Task: no room');
   });
 
-  it('is none that is awaited for ever after it was killed', async () => {
+  it('ends after it is killed, even if its output stays open', async () => {
     stuck(event('play', 'Join hosts'), event('start', 'Join hosts', at));
     expect(await played(5_000)).toMatchObject({ complete: false, cutShort: true });
   });
 });
 
-describe('a run that is cancelled', () => {
+describe('a cancelled run', () => {
   /** Server that accepts connections and never answers. */
   let silent: Server;
   let port: number;
@@ -228,7 +228,7 @@ describe('a run that is cancelled', () => {
   });
   afterEach(() => void silent.close());
 
-  it('reports at once while a host is silent, and touches none', async () => {
+  it('reports at once while a host is silent, and changes no host', async () => {
     const cancelled = new AbortController();
     ansible('touch "$HOME/played"');
     const hosts = [{ ...host('127.0.0.1'), member: { ...host('127.0.0.1').member, port } }];

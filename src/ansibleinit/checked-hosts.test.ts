@@ -22,15 +22,15 @@ const runSpec: RunSpec = {
 const addresses = (steps: RunSpec['steps']) =>
   checkedHosts({ runSpec: { ...runSpec, steps }, access: { knownHosts: '' } }).map(({ ip }) => ip);
 
-it('leaves a host alone that no step works on: its labels change though it is away', () => {
+it('skips a host that no step works on', () => {
   expect(addresses(runSpec.steps)).toEqual(['10.0.0.1']);
 });
 
-it('looks at every host of an auxiliary Job, which has no steps', () => {
+it('checks every host of an auxiliary Job, which has no steps', () => {
   expect(addresses([])).toEqual(['10.0.0.1', '10.0.0.2']);
 });
 
-it('says before the first look how many hosts are looked at, and how long it may be silent', () => {
+it('announces the number of hosts and the time limits before the checks', () => {
   const hosts = checkedHosts({ runSpec, access: { knownHosts: '' } });
   expect(announcement(runSpec, hosts)).toBe(
     'relabel of demo, attempt 1: looking at 1 host; one that does not answer is given up after 15 s, ' +
@@ -46,7 +46,7 @@ it.each([
     [host('10.0.0.3', ['etcd'], 'stay')],
     [false, false, false],
   ],
-])('says whether %s', (_what, more, expected) => {
+])('determines whether %s', (_what, more, expected) => {
   const hosts = [...runSpec.hosts, ...more];
   const checked = checkedHosts({ runSpec: { ...runSpec, hosts, steps: [] }, access: { knownHosts: '' } });
   expect(checked.map(({ kubeadmMakesEtcd }) => kubeadmMakesEtcd)).toEqual(expected);
@@ -56,7 +56,7 @@ it.each([
   ['a control plane', '10.0.0.1', false],
   ['a balancer of the site', '10.9.9.9', true],
   ['a name that resolves', '', true],
-])('says whether nodes need a way to the API servers, whose endpoint is %s', (_what, address, expected) => {
+])('determines whether a load balancer is used if the endpoint is %s', (_what, address, expected) => {
   const endpoint = { name: 'api', address };
   const [first] = checkedHosts({ runSpec: { ...runSpec, endpoint }, access: { knownHosts: '' } });
   expect(first?.behindBalancer).toBe(expected);

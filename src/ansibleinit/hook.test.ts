@@ -46,7 +46,7 @@ async function run(script: string, signal = new AbortController().signal, hosts:
 }
 
 describe('a hook', () => {
-  it("runs the user's playbook as Ansible alone would, with pinned host keys", async () => {
+  it("runs the user's playbook without the operator's plugins, with pinned host keys", async () => {
     const { report } = await run(
       `cp "$3" ${dir}/seen.yml; cat "$ANSIBLE_CONFIG" > ${dir}/seen.cfg; echo "$ANSIBLE_SSH_ARGS" > ${dir}/seen.args`,
     );
@@ -56,7 +56,7 @@ describe('a hook', () => {
     expect(readFileSync(join(dir, 'seen.args'), 'utf8')).toContain('StrictHostKeyChecking=yes');
   });
 
-  it('fails by its exit code, and says why without what is secret', async () => {
+  it('fails on a non-zero exit code, and reports the error without secrets', async () => {
     const { report, printed } = await run('echo "fatal: [h]: open sesame"; echo RECAP; exit 2');
     expect(report).toMatchObject({
       success: false,
@@ -71,7 +71,7 @@ describe('a hook', () => {
     expect(readFileSync(join(dir, 'seen'), 'utf8')).toBe('open sesame'.repeat(2));
   });
 
-  it('is not begun where sudo refuses: Ansible would try the same password again', async () => {
+  it('does not start if sudo rejects the password, and does not try it again', async () => {
     await using host = await sshHost({ wants: 'another' });
     const { host: ip, port } = host.target('ops');
     const clusterHost = { ip, port, user: 'ops', name: 'n', duties: ['worker' as const] };
@@ -82,7 +82,7 @@ describe('a hook', () => {
     expect(await host.tried()).toHaveLength(1);
   });
 
-  it('is not begun where a host lets nobody in', async () => {
+  it('does not start if a host rejects the login', async () => {
     await using host = await sshHost('grants', undefined, () => false);
     const { host: ip, port } = host.target('root');
     const clusterHost = { ip, port, name: 'n', duties: ['worker' as const] };
@@ -92,19 +92,19 @@ describe('a hook', () => {
     expect(report).toMatchObject({ success: false, reason: 'AuthenticationFailed' });
   });
 
-  it('gives no verdict when it is ended', async () => {
+  it('returns no result when it is aborted', async () => {
     const stop = new AbortController();
     const running = run('echo begun; sleep 30', stop.signal);
     stop.abort(new Error('ended by SIGTERM'));
     await expect(running).rejects.toThrow('ended by SIGTERM');
   });
 
-  it('says what is missing', () => {
+  it('names the missing run spec', () => {
     expect(() => readHookSettings({ MATRYOSHKA_ETC: join(dir, 'none') })).toThrow('there is no run spec at');
   });
 });
 
-it('has the hosts of the plan in their groups, as root by sudo where the user is another', () => {
+it('builds groups from the plan, and uses sudo for a user other than root', () => {
   const host = (ip: string, user: string | undefined, action: 'join' | 'stay') => ({
     member: { ip, name: ip, duties: ['worker' as const], ...(user === undefined ? {} : { user }) },
     action,
@@ -117,7 +117,7 @@ it('has the hosts of the plan in their groups, as root by sudo where the user is
   expect(Object.keys(all.children['kube-node'].hosts)).toEqual(['10.0.0.1', '10.0.0.2']);
 });
 
-it('works on hosts that join, and on none that leaves and does not say that it is of this cluster', async () => {
+it('includes joining hosts, and omits leaving hosts that do not belong to the cluster', async () => {
   await using host = await sshHost('grants');
   const { host: ip, port } = host.target('root');
   const at = (address: string) => ({ ip: address, port, name: 'n', duties: ['worker' as const] });

@@ -29,7 +29,7 @@ const findings = (says: string, { knownHosts = '', untouched = [] as string[] } 
   ...{ steps: [], cutShort: false },
 });
 
-it('tells key and id of a host, and neither of a machine that is not let in', () => {
+it('reports host key and machine id, except for an unexpected machine', () => {
   const seen = findings('@machineId id-a', { knownHosts: 'w1 ssh-ed25519 AAAA' });
   const of = (id: string) => runSpec('create', { action: 'join', seen: machineSeen(id) });
   const [agreed] = hostReports(of('id-a'), seen, false);
@@ -45,7 +45,7 @@ it.each([
   ['has no owner file, and is another machine', '', true],
   ['has no owner file any more, and is the same machine', '@machineId id-a', false],
   ['has an owner file that cannot be read', '@owner {"clus', false],
-])('tells whether a host that leaves carries nothing of the cluster: it %s', (_what, says, ok) => {
+])('reports whether a leaving host has nothing of the cluster left: it %s', (_what, says, ok) => {
   const left = runSpec('terminate', { action: 'leave', machineId: 'id-a' });
   const [host] = hostReports(left, findings(says, { untouched: ['w1'] }), true);
   expect(host?.ok).toBe(ok);

@@ -19,7 +19,7 @@ const found = (...answers: ReturnType<typeof said>[]) => ({
   said: new Map(answers.map((answer, index) => [`10.0.0.${index + 1}`, answer])),
 });
 
-it('finds hosts that a later operation of this cluster has taken, and ends a deletion over them', () => {
+it('finds hosts that a later operation of the cluster has taken, and fails the deletion', () => {
   const { problems, sequence } = hostsAhead(runSpec, found(taken('c1', 8), taken('c1', 7, true)));
   expect(sequence).toBe(8);
   expect(problems).toMatchObject([
@@ -30,7 +30,7 @@ it('finds hosts that a later operation of this cluster has taken, and ends a del
   for (const problem of problems) expect(isGrave(problem, runSpec, new Set(['10.0.0.1']))).toBe(true);
 });
 
-it('finds none that are as far, behind, or of another cluster', () => {
+it('ignores hosts of the same or an earlier operation, or of another cluster', () => {
   expect(hostsAhead(runSpec, found(taken('c1', 5), taken('c2', 9)))).toEqual({
     problems: [],
     sequence: undefined,

@@ -14,7 +14,7 @@ users: [{name: kubernetes-admin, user: ${user}}]
 const certificate = `{client-certificate-data: ${data}, client-key-data: ${data}}`;
 const cluster = { namespace: 'default', name: 'demo' };
 
-it('gives clients outside the address behind the endpoint’s name, under names that carry the cluster', () => {
+it('gives external clients the address of the endpoint, and names that include the cluster', () => {
   const config = parse(forClients(adminConfig(certificate), 'fd00::1', cluster));
   expect(config).toMatchObject({
     clusters: [{ name: 'demo.default', cluster: { server: 'https://[fd00::1]:6443' } }],
@@ -24,7 +24,7 @@ it('gives clients outside the address behind the endpoint’s name, under names 
   });
 });
 
-it('takes over no field that a host could have planted', () => {
+it('drops fields that a host could have planted', () => {
   const planted = `{client-certificate-data: ${data}, client-key-data: ${data}, exec: {command: /bin/sh}}`;
   expect(forClients(adminConfig(planted), '10.0.0.1', cluster)).not.toContain('exec');
   expect(() => forClients(adminConfig('{exec: {command: /bin/sh}}'), '10.0.0.1', cluster)).toThrow();

@@ -26,7 +26,7 @@ function left(hosts: PlannedHost[], away: Record<string, PrecheckProblem['check'
   ];
 }
 
-describe('a host that does not answer is done without where', () => {
+describe('a host that does not answer', () => {
   it.each([
     ['it leaves', [master('m1', 'stay'), host('w1', 'leave', 'worker')], 'w1'],
     [
@@ -40,7 +40,7 @@ describe('a host that does not answer is done without where', () => {
       [master('m1', 'change'), { ...master('m2', 'change'), mayBeAway: true } satisfies PlannedHost],
       'm2',
     ],
-  ])('%s', (_why, hosts, ip) => {
+  ])('is skipped if %s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([ip]);
   });
 
@@ -53,11 +53,11 @@ describe('a host that does not answer is done without where', () => {
       [{ ...master('m1', 'change'), mayBeAway: true } satisfies PlannedHost, host('w1', 'change', 'worker')],
       'm1',
     ],
-  ])('not where %s', (_why, hosts, ip) => {
+  ])('is not skipped if %s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([]);
   });
 
-  it('not where it shows another key than it had', () => {
+  it('is not skipped if its host key changed', () => {
     expect(left([master('m1', 'stay'), master('m2', 'stay')], { m2: 'HostKeyChanged' })).toEqual([]);
   });
 });

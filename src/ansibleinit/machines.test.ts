@@ -15,10 +15,10 @@ const saying = (ip: string, ...lines: string[]) => ({
   problems: [],
 });
 
-describe('a host that is to join under a plan that was agreed to', () => {
+describe('a host that joins under an approved plan', () => {
   const problems = (seen: string) => machineProblems({ hosts: [host('w1', 'join', { seen })] }, saying('w1'));
 
-  it('is refused where it is another machine than was seen then', () => {
+  it('is refused if it is not the machine that the dry run saw', () => {
     expect(problems(machineSeen('id-a'))).toEqual([]);
     expect(problems(machineSeen('id-b'))).toMatchObject([
       { ip: 'w1', check: 'HostChanged', severity: 'error', message: expect.stringMatching(/plan it anew/) },
@@ -26,7 +26,7 @@ describe('a host that is to join under a plan that was agreed to', () => {
   });
 });
 
-describe('a machine that is on record at another address', () => {
+describe('a machine that is known at another address', () => {
   const runSpec = (action: Action, owner: string) => ({
     cluster,
     hosts: [host('10.0.0.22', action)],
@@ -45,14 +45,14 @@ describe('a machine that is on record at another address', () => {
     ]);
   });
 
-  it('is not reset, where the address leaves', () => {
+  it('is not reset if the address leaves', () => {
     const ours = '@owner {"clusterId":"c1","released":false}';
     const answer = saying('10.0.0.22', ours);
     expect([...leftAlone(runSpec('leave', '10.0.0.2'), answer)]).toEqual(['10.0.0.22']);
     expect([...leftAlone(runSpec('leave', '10.0.0.22'), answer)]).toEqual([]);
   });
 
-  it('stays as it is, where nothing of the host is made anew', () => {
+  it('is accepted if the host is only changed', () => {
     expect(machineProblems(runSpec('change', '10.0.0.2'), saying('10.0.0.22'))).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ async function run(
 }
 const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';
 
-it('begins no playbook with manifests that cannot be applied', async () => {
+it('starts no playbook if a manifest cannot be applied', async () => {
   const { report } = await run(`${NAMESPACE}---\nkind: Pod\n`);
   expect(report).toMatchObject({
     success: false,
@@ -81,7 +81,7 @@ it('begins no playbook with manifests that cannot be applied', async () => {
   expect(existsSync(join(dir, 'played'))).toBe(false);
 });
 
-it('looks at them in a dry run as well, and says what would be applied', async () => {
+it('checks manifests in a dry run too, and reports what it would apply', async () => {
   const dry = { task: 'precheck', playbook: undefined };
   expect((await run('kind: Pod', dry)).report).toMatchObject({ success: false, reason: 'ManifestsInvalid' });
   const { report, reported } = await run(NAMESPACE, dry);
@@ -89,7 +89,7 @@ it('looks at them in a dry run as well, and says what would be applied', async (
   expect(reported).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
 });
 
-it('names a private key that cannot be used', async () => {
+it('reports a private key that cannot be used', async () => {
   const server = createServer((socket) => void socket.write('SSH-2.0-x\r\n')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {

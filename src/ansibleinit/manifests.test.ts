@@ -6,7 +6,7 @@ const file = (name: string, text: string) => ({ name, content: gzipSync(text).to
 const problemsOf = (text: string) => checkManifests([file('addons/a.yaml', text)]).problems;
 const object = (kind: string, name: string) => `apiVersion: v1\nkind: ${kind}\nmetadata: {name: ${name}}\n`;
 
-it('counts what each file holds: documents, empty ones left out, and items of lists', () => {
+it('counts the objects of each file, including list items, without empty documents', () => {
   const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}}\n`;
   const documents = [object('Namespace', 'a'), '# nothing\n', list, object('ConfigMap', 'b')];
   const template = `${object('ConfigMap', 'c')}data:\n  t: "{{ .Values.x }} {% if %}"\n`;
@@ -32,11 +32,11 @@ it.each([
   ['no name', 'apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n', /v1 Pod has no metadata\.name/],
   ['nothing', '# nothing\n', /key a\.yaml: holds no object/],
   ['an alias that leads nowhere', 'a: *b\n', /document 1: .*(alias|Alias)/],
-])('refuses %s, and says where', (_what, text, why) => {
+])('refuses %s, and reports its position', (_what, text, why) => {
   expect(problemsOf(text).join('; ')).toMatch(why);
 });
 
-it('refuses a Secret, in a list too, and nothing else that is called so', () => {
+it('refuses a Secret, also in a list, but not that kind in another API group', () => {
   expect(problemsOf(object('Secret', 'a'))).toEqual([expect.stringContaining('document 1: is a Secret')]);
   const list =
     'apiVersion: v1\nkind: SecretList\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: a}}]';
@@ -57,6 +57,6 @@ it.each([
   ],
   ['what is nested deeply', '['.repeat(20_000)],
   ['errors without end', '!!str &a '.repeat(10_000)],
-])('ends with %s', (_what, text) => {
+])('refuses %s without hanging', (_what, text) => {
   expect(problemsOf(text).length).toBeGreaterThan(0);
 });

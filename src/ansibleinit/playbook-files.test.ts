@@ -50,7 +50,7 @@ describe('the inventory that Ansible reads', () => {
     });
   });
 
-  it('has the login to registries as nothing that could be a template', () => {
+  it('encodes the registry login so that Ansible finds no template in it', () => {
     const registryLogin = '{"auths":{"r":{"username":"{{ x }}","password":"y"}}}';
     const { vars } = completeInventory(
       { ...settings(), access: { knownHosts: '', registryLogin } },
@@ -61,7 +61,7 @@ describe('the inventory that Ansible reads', () => {
     expect(completeInventory(settings(), new Set()).all.vars).not.toHaveProperty('registry_login');
   });
 
-  it('lays settings of the cluster over those of the site', () => {
+  it('merges settings of the cluster over those of the site', () => {
     const site = { kubelet_config: { failSwapOn: false, maxPods: 50 }, cert_sans: ['site.example.com'] };
     const own = { kubelet_config: { maxPods: 200 }, cert_sans: ['own.example.com'] };
     expect(completeInventory(settings(site, 'v1.34.4', own), new Set()).all.vars).toMatchObject({
@@ -70,21 +70,21 @@ describe('the inventory that Ansible reads', () => {
     });
   });
 
-  it('lets no site change how Ansible itself works, nor a host of ours', () => {
+  it('refuses site variables of Ansible itself, and ignores those of the operator', () => {
     const site = { ansible_python_interpreter: '/tmp/x' };
     expect(() => completeInventory(settings(site), new Set())).toThrow('ansible_python_interpreter');
     const own = completeInventory(settings({ cluster_id: 'other' }), new Set());
     expect(own.all.vars).toMatchObject({ cluster_id: 'id1' });
   });
 
-  it('says that there is nothing to install hosts from', () => {
+  it('reports a version without artifacts', () => {
     expect(() => completeInventory(settings({}, 'v1.33.1'), new Set())).toThrow(
       'no artifacts of Kubernetes v1.33.1',
     );
   });
 });
 
-it('says which setting is missing', () => {
+it('names the missing setting', () => {
   expect(() => readSettings({})).toThrow('POD_UID');
   expect(() => readSettings({ POD_UID: 'x', MATRYOSHKA_ETC: '/nonexistent' })).toThrow(
     '/nonexistent/access/order.json',

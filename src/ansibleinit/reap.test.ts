@@ -28,7 +28,7 @@ child.on('close', (code) => {
 });
 `;
 
-it('reaps orphans, and leaves to each child of its own the code that it ends with', async () => {
+it('reaps orphans, and keeps the exit code of each direct child', async () => {
   const { stdout } = await execa(process.execPath, ['--input-type=module', '-e', program], {
     cwd: import.meta.dirname,
     timeout: 2 * BOUND_MS,

@@ -56,7 +56,7 @@ function uplinkToServer(): Uplink {
 }
 const event = (message: string): RunEvent => ({ time: '2026-01-01T10:00:00Z', event: 'info', message });
 
-it('asks while there is nothing to tell, and hears that the run is cancelled', async () => {
+it('polls while it has nothing to send, and learns that the run is cancelled', async () => {
   const uplink = uplinkToServer();
   uplink.send(event('first'));
   await expect.poll(() => kept).not.toBe('');
@@ -67,7 +67,7 @@ it('asks while there is nothing to tell, and hears that the run is cancelled', a
   expect(kept.split('\n')).toHaveLength(2);
 });
 
-it('sends a line that is longer than a chunk, cut, and what follows it', async () => {
+it('cuts a line that is longer than a chunk, and sends the lines after it', async () => {
   const uplink = uplinkToServer();
   const messages = ['first', 'long '.repeat(100_000), '\u0001'.repeat(100_000), 'last'];
   for (const message of messages) uplink.send(event(message));

@@ -11,11 +11,11 @@ const by = (marked: Record<string, string>) =>
   });
 const note = (time: string) => ({ [annotations.deletedBy]: deletedByOf('bob', new Date(time)) });
 
-it('names nobody of a deletion by kubectl, least of all the user of the last operation', () => {
+it('names no user for a deletion by kubectl, not even that of the last operation', () => {
   expect(by({})).toBeUndefined();
 });
 
-it('names the user of a DELETE by REST, and not of one that failed long before', () => {
+it('names the user of a DELETE by REST, but not of an earlier DELETE that failed', () => {
   expect(by(note('2026-01-01T10:00:00.700Z'))).toBe('bob');
   expect(by(note('2026-01-01T09:58:00Z'))).toBeUndefined();
   expect(by(note('2026-01-01T10:01:00Z'))).toBeUndefined();

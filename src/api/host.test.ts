@@ -4,7 +4,7 @@ import { hostSchema } from './host.ts';
 const isTaken = (user: string): boolean => hostSchema.safeParse({ ip: '192.0.2.1', user }).success;
 
 it.each(['root', 'jay.wren', 'CORP\\ops', 'ops@corp.example', '_svc', 'a'.repeat(64)])(
-  'takes user %s',
+  'accepts user %s',
   (user) => {
     expect(isTaken(user)).toBe(true);
   },
@@ -20,7 +20,7 @@ it.each(['', '-oProxyCommand=x', 'a b', 'a\n', 'a;b', '$(id)', 'a"b', 'a'.repeat
 const isNamed = (name: string): boolean => hostSchema.safeParse({ ip: '192.0.2.1', name }).success;
 
 it.each(['lab-1', 'server01.local1', 'ip-10-0-0-1.eu.internal', 'a'.repeat(63)])(
-  'takes node name %s',
+  'accepts node name %s',
   (name) => {
     expect(isNamed(name)).toBe(true);
   },

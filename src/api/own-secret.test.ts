@@ -30,6 +30,6 @@ it.each<[string, Secret, Ownership]>([
   ['of this object and another', secret([owner(), owner({ name: 'other', uid: 'u2' })]), 'foreign'],
   ['of another kind of that name', secret([owner({ kind: 'Cluster' })]), 'foreign'],
   ['of another group', secret([owner({ apiVersion: 'cluster.x-k8s.io/v1' })]), 'foreign'],
-])('%s', (_what, found, expected) => {
+])('classifies a Secret: %s', (_what, found, expected) => {
   expect(ownershipOf(found, { name: 'demo', uid: 'u1' }, 'access')).toBe(expected);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { structural } from './structural-schema.ts';
 
-it('makes of a zod schema what an API server takes as structural', () => {
+it('converts a zod schema into a structural schema for the API server', () => {
   const schema = z.object({
     port: z.int().optional(),
     hosts: z.array(z.object({ ip: z.string() })).meta({ listMapKeys: ['ip'] }),

@@ -25,7 +25,7 @@ describe('sums', () => {
 });
 
 describe('catalogue', () => {
-  it('names each path and each name once', () => {
+  it('lists each path and each name once', () => {
     const entries = catalogue(release, formatSums(all));
     expect(new Set(entries.map(({ path }) => path)).size).toBe(entries.length);
     expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
@@ -36,7 +36,7 @@ describe('catalogue', () => {
       image: 'registry.k8s.io/coredns/coredns:v1.12.1',
     });
   });
-  it('does without images that the source lacks, not without binaries', () => {
+  it('omits images that the source lacks, but fails on missing binaries', () => {
     const without = (wanted: string) =>
       formatSums(new Map([...all].filter(([path]) => !path.includes(wanted))));
     expect(catalogue(release, without('images/')).map(({ name }) => name)).not.toContain('etcd');

@@ -91,7 +91,7 @@ describe('the artifact server', () => {
   });
 });
 
-describe('a source', () => {
+describe('a source of artifacts', () => {
   it('is upstream, a URL or an absolute path', () => {
     expect(parseSource('upstream')).toEqual({ kind: 'upstream' });
     expect(parseSource('https://mirror.example/k/')).toEqual({
@@ -114,7 +114,7 @@ describe('a source', () => {
     );
     expect(await artifactsOf(parseSource(dir), release)).toEqual(await artifactsOf(source, release));
   });
-  it('does not keep a file with another sum', async () => {
+  it('is not copied if the sum of a file differs', async () => {
     const [kubeadm] = layout(release);
     if (kubeadm === undefined) throw new Error('an empty layout');
     const dir = join(base, 'damaged');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import { ttlCache } from './ttl-cache.ts';
 
-it('remembers for a while, forgets failures, and keeps no more than it should', async () => {
+it('caches values for a time, never failures, and at most as many as its size', async () => {
   const clock = createManualClock();
   const kept = ttlCache<number>({ clock, forMs: 100, size: 2 });
   let asked = 0;

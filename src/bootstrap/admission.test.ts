@@ -26,7 +26,7 @@ it.each<[string, [Said, ...Said[]]]>([
   ['a webhook that no packet reaches yet', ['kept out', 'kept out', 'asked']],
   ['a configuration that is not taken up yet', ['not asked', 'kept out', 'asked']],
   ['nothing where somebody refuses', ['kept out', 'refused']],
-])('awaits %s, and makes nothing', async (_, says) => {
+])('waits for %s, and creates nothing', async (_, says) => {
   const clock = createManualClock();
   const server = serverThat(...says);
   const answered = admissionAnswers(server, clock);
@@ -35,7 +35,7 @@ it.each<[string, [Said, ...Said[]]]>([
   expect(server.asked).toEqual(says.map(() => ({ dryRun: true })));
 });
 
-it('gives up after a minute, and says why', async () => {
+it('fails after a minute, and reports the reason', async () => {
   const clock = createManualClock();
   const given = expect(admissionAnswers(serverThat('kept out'), clock)).rejects.toThrow(
     /within 60 s \(failed calling webhook: connection refused\); check the pods of matryoshka-webhook/,

@@ -11,7 +11,7 @@ const good = {
   offeredAddons: ['localservice'],
 };
 
-it('takes the defaults, and names every option that is wrong with its value', () => {
+it('accepts the defaults, and names every wrong option with its value', () => {
   expect(() => checkOptions(good)).not.toThrow();
   const check = () =>
     checkOptions({
@@ -36,7 +36,7 @@ it('takes the defaults, and names every option that is wrong with its value', ()
   );
 });
 
-it('takes networks of both families, which are the same for pods and Services', () => {
+it('accepts dual-stack networks if pods and Services have the same families', () => {
   const both = {
     ...good,
     podCidr: '10.245.0.0/16,fd00:10:245::/56',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UsageError } from '#base/errors.ts';
 import { checkImage } from './host-files.ts';
 
-describe('an image that the admin machine shall give', () => {
+describe('an image from the admin machine', () => {
   let bin = '';
   beforeEach(() => {
     bin = mkdtempSync(join(tmpdir(), 'docker-'));
@@ -20,12 +20,12 @@ describe('an image that the admin machine shall give', () => {
     chmodSync(join(bin, 'docker'), 0o755);
   };
 
-  it('is asked of Docker by its name', async () => {
+  it('is requested from Docker by its name', async () => {
     dockerThat('[ "$*" = "image inspect --format {{.Id}} matryoshka/runner:3" ]');
     await expect(checkImage('matryoshka/runner:3', '--runner-image')).resolves.toBeUndefined();
   });
 
-  it('is refused with its option and with what Docker says of it', async () => {
+  it('is refused with its option and the error of Docker', async () => {
     dockerThat('echo "Error: No such image: $5" >&2; exit 1');
     const checked = checkImage('matryoshka/gone', '--operator-image');
     await expect(checked).rejects.toThrow(UsageError);
@@ -34,7 +34,7 @@ describe('an image that the admin machine shall give', () => {
     );
   });
 
-  it('is refused where there is no Docker', async () => {
+  it('is refused if Docker is not installed', async () => {
     vi.stubEnv('PATH', bin);
     await expect(checkImage('matryoshka/runner', '--runner-image')).rejects.toThrow(
       /^--runner-image: .*docker/,

@@ -39,7 +39,7 @@ it.each(
   manifests
     .filter(({ kind = '' }) => !['Namespace', 'ServiceAccount'].includes(kind))
     .map((object) => [`${object.kind} ${object.metadata.name}`, object] as const),
-)('%s is understood to its last field', async (_title, object) => {
+)('%s has only fields that the API server knows', async (_title, object) => {
   const { group, version, plural, namespaced } = resourceOf(object);
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const where = namespaced ? `/namespaces/${object.metadata.namespace}` : '';
@@ -50,7 +50,7 @@ it.each(
 });
 
 it.each(ofKind('Deployment').map((object) => [object.metadata.name ?? '', object] as const))(
-  'pods of %s are critical, restricted, and patient with a busy machine',
+  'pods of %s are admitted with critical priority, requests and long probe timeouts',
   async (name, object) => {
     const { spec } = deployment.parse(object);
     const pod: KubeObject & { spec: object } = {
@@ -73,7 +73,7 @@ it.each(ofKind('Deployment').map((object) => [object.metadata.name ?? '', object
 );
 
 it.each(['matryoshka-server', 'matryoshka-webhook'])(
-  'keeps one pod of %s while a node is drained or an image is rolled out',
+  'runs two pods of %s, and a drain evicts at most one at a time',
   (name) => {
     const found = ofKind('Deployment').find(({ metadata }) => metadata.name === name);
     expect(deployment.parse(found).spec.replicas).toBe(2);
@@ -83,7 +83,7 @@ it.each(['matryoshka-server', 'matryoshka-webhook'])(
   },
 );
 
-it('the kinds of add-ons are where it applies them', async () => {
+it('finds the resource of each kind that add-ons install', async () => {
   const addons = readManifests(join(import.meta.dirname, '../../deploy/addons'));
   const kinds = new Map(addons.map((object) => [`${object.kind}`, resourceOf(object)]));
   expect([...kinds.keys()]).toContain('IngressClass');

@@ -16,21 +16,21 @@ const named = (kind: string, name: string) =>
   objects.filter((object) => object.kind === kind && object.metadata.name === name);
 const text = JSON.stringify(objects);
 
-it('have the images of the installation, and no name that stands for one', () => {
+it('replaces placeholders with the images of the installation', () => {
   expect(JSON.stringify(named('Deployment', 'matryoshka-server'))).toContain('registry/operator@sha256:1');
   expect(JSON.stringify(named('Deployment', 'matryoshka-controller'))).toContain('registry/runner@sha256:2');
   expect(text).not.toContain('"matryoshka/operator"');
   expect(text).not.toContain('"matryoshka/runner"');
 });
 
-it('have its authority, for Jobs and for every webhook', () => {
+it('gives the certificate authority to Jobs and to every webhook', () => {
   expect(named('ConfigMap', 'matryoshka-ca')).toMatchObject([{ data: { 'ca.crt': 'the authority' } }]);
   const caBundle = Buffer.from('the authority').toString('base64');
   for (const kind of ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])
     expect(named(kind, 'matryoshka')).toMatchObject([{ webhooks: [{ clientConfig: { caBundle } }] }]);
 });
 
-it('have its site, and each namespace that is served with the rights there', () => {
+it('includes the site settings, and grants permissions in each served namespace', () => {
   expect(named('Namespace', 'people')).toHaveLength(1);
   expect(named('ConfigMap', 'matryoshka-site')).toMatchObject([{ data: { 'artifacts.json': '{}' } }]);
   const bindings = objects.filter(({ metadata }) => metadata.namespace === 'people');
@@ -41,7 +41,7 @@ it('have its site, and each namespace that is served with the rights there', () 
   ]);
 });
 
-it('come once each, namespaces before what is in them', () => {
+it('lists each object once, and namespaces before their contents', () => {
   const keys = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
   expect(new Set(keys).size).toBe(keys.length);
   const kinds = objects.map(({ kind }) => kind);

@@ -9,7 +9,7 @@ const pod = (created: string, status: NonNullable<Pod['status']>): Pod => ({
   status,
 });
 
-describe('a rollout that waits', () => {
+describe('a waiting rollout', () => {
   it.each<[string, Pod[], string]>([
     ['no pod', [], 'no pod yet'],
     [
@@ -34,10 +34,10 @@ describe('a rollout that waits', () => {
       'ErrImagePull: no such host',
     ],
     ['the younger of two', [pod('1', { phase: 'Running' }), pod('2', { phase: 'Pending' })], 'Pending'],
-  ])('says that it waits for %s', (_, pods, said) => expect(whyNotReady(pods, 'server')).toBe(said));
+  ])('reports that it waits for %s', (_, pods, said) => expect(whyNotReady(pods, 'server')).toBe(said));
 });
 
-it('awaits no Deployment of an add-on, which is in a namespace of its own', () => {
+it('waits only for Deployments of the operator, not of add-ons', () => {
   const of = (folder: string) => readManifests(join(import.meta.dirname, '../../deploy', folder));
   const own = deploymentsIn(of('manifests'), 'matryoshka-system');
   expect(own).toContain('matryoshka-controller');

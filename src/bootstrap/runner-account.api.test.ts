@@ -57,7 +57,7 @@ async function rulesOf(client: Client, namespace: string): Promise<string[]> {
   return [...resourceRules, ...nonResourceRules].map((rule) => JSON.stringify(rule)).sort();
 }
 
-it('the API server does not know the token that a Job’s pod has', async () => {
+it('the API server rejects the token of a Job’s pod', async () => {
   const pod = await clientOf('matryoshka-runner', [CALLBACK_AUDIENCE]);
   await expect(pod.list(CONFIG_MAPS, { namespace: NAMESPACE })).rejects.toSatisfy((error) =>
     isApiError(error, 'Unauthorized'),
@@ -65,7 +65,7 @@ it('the API server does not know the token that a Job’s pod has', async () => 
 });
 
 it.each(['matryoshka-runner', 'matryoshka-hook'])(
-  'account %s may do what every account may, and nothing else',
+  'account %s has no more permissions than any other ServiceAccount',
   async (account) => {
     const [runner, bare] = [await clientOf(account), await clientOf('bare')];
     for (const namespace of [NAMESPACE, 'matryoshka-reports', 'default']) {

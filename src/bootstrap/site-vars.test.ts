@@ -5,12 +5,12 @@ import { checkSiteVars } from './site-vars.ts';
 const check = (text: string) => () =>
   checkSiteVars(text, join(import.meta.dirname, '../../ansible/roles/settings/meta/argument_specs.yml'));
 
-it('takes variables that the roles have, and limits of the precheck; nothing as well', () => {
+it('accepts role variables, limits of the precheck, and an empty text', () => {
   for (const text of ['', '{}', 'drain_seconds: 300\nprecheck_limits: {cpus: 1}\n'])
     expect(check(text), text).not.toThrow();
 });
 
-it('names each that would have no effect, or would be read as something else', () => {
+it('names each variable that would have no effect or another meaning', () => {
   const text = 'drain_second: 300\nansible_user: me\nkubelet_config: {clusterDomain: "{{ domain }}"}\n';
   for (const part of [
     '"drain_second" is no variable',

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest';
 import { createAuthority, createServerCertificate } from './certificates.ts';
 import { plainPair, problemOfPair } from './server-pair.ts';
 
-it('a pair that servers can show has no problem', async () => {
+it('accepts a pair that servers can use', async () => {
   const pair = await createServerCertificate(await createAuthority(), ['a.example'], []);
   expect(problemOfPair(pair)).toBeUndefined();
 });
 
-it('a key that is too short for servers is one', async () => {
+it('refuses a key that is too short for servers', async () => {
   const { stdout } = await execa('openssl', [
     ...['req', '-x509', '-newkey', 'rsa:1024', '-nodes', '-days', '1', '-subj', '/CN=weak.example'],
     ...['-keyout', '-', '-out', '-'],
@@ -17,7 +17,7 @@ it('a key that is too short for servers is one', async () => {
   expect(problemOfPair({ cert, key })).toContain('too short');
 });
 
-it('of a pair with other things beside it only certificates and key remain', async () => {
+it('keeps only the certificates and the key of a pair', async () => {
   const authority = await createAuthority();
   const pair = await createServerCertificate(authority, ['a.example'], []);
   const noisy = {
@@ -30,7 +30,7 @@ it('of a pair with other things beside it only certificates and key remain', asy
   expect(problemOfPair(noisy)).toBeUndefined();
 });
 
-it('a chain that is too long for HAProxy is a problem', async () => {
+it('refuses a chain that is too long for HAProxy', async () => {
   const pair = await createServerCertificate(await createAuthority(), ['a.example'], []);
   expect(problemOfPair({ ...pair, cert: `${pair.cert}\n`.repeat(40) })).toContain(
     'more than 15000 characters',

@@ -9,7 +9,7 @@ import { scaleUp } from './scale-up.ts';
 import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture.ts';
 
 describe('control planes', () => {
-  it('that join change the way of every host that stays, after etcd was found whole', () => {
+  it('change the endpoints of every remaining host when they join, after an etcd check', () => {
     const { does, steps, refused } = plan(scaleUp, spec([1], [7]), spec([1, 2, 3], [7]));
     expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join', [ip(3)]: 'join', [ip(7)]: 'change' });
     expect(steps).toEqual([
@@ -28,14 +28,14 @@ describe('control planes', () => {
     ['scaled up', scaleUp, spec([1], [7]), spec([1, 2, 3], [7])],
     ['scaled down', scaleDown, spec([1, 2, 3], [7]), spec([1], [7])],
     ['replaced', replace, spec([1, 2, 3], [7]), spec([1, 2, 4], [7])],
-  ])('are %s without a worker that is away; whoever has etcd must answer', (_, operation, from, to) => {
+  ])('are %s although a worker is away; hosts with etcd must answer', (_, operation, from, to) => {
     const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
     const changing = planFor(operation, situation).hosts.filter(({ action }) => action === 'change');
     expect(changing.filter(({ mayBeAway }) => mayBeAway).map(({ member: host }) => host.ip)).toEqual([ip(7)]);
     expect(changing.length).toBeGreaterThan(1);
   });
 
-  it('whose etcd has hosts of its own are replaced without another one that is away, unless etcd changes', () => {
+  it('with external etcd are replaced although another is away, unless etcd changes', () => {
     const away = (from: Spec, to: Spec) =>
       planFor(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
         .hosts.filter(({ mayBeAway }) => mayBeAway)
@@ -45,13 +45,13 @@ describe('control planes', () => {
     expect(away(from, externalEtcd([1, 2, 3], [4, 5, 8], [7]))).toEqual([]);
   });
 
-  it('behind a load balancer of the site leave the others alone', () => {
+  it('behind an external load balancer join without a change of the others', () => {
     const site = { externalLoadBalancer: 'api.example.com' };
     const { does } = plan(scaleUp, spec([1], [7], site), spec([1, 2, 3], [7], site));
     expect(does).toEqual({ [ip(1)]: 'stay', [ip(2)]: 'join', [ip(3)]: 'join' });
   });
 
-  it('are no work where only a worker joins or leaves', () => {
+  it('need no work if only a worker joins or leaves', () => {
     const three = spec([1, 2, 3], [7, 8]);
     expect(plan(scaleUp, spec([1, 2, 3], [7]), three).does).toEqual({
       ...{ [ip(1)]: 'stay', [ip(2)]: 'stay', [ip(3)]: 'stay' },
@@ -65,7 +65,7 @@ describe('control planes', () => {
     ]);
   });
 
-  it('are known to all, and one that the last run did not get to is led again', () => {
+  it('give their endpoints again to a host that the last run did not reach', () => {
     const from = spec([1, 2, 3], [7]);
     const hosts = records(from).map((record) =>
       record.spec.ip === ip(7)
@@ -88,7 +88,7 @@ describe('control planes', () => {
     expect(does.find(({ member: host }) => host.ip === ip(7))?.action).toBe('change');
   });
 
-  it('that leave are left by the others first, then leave etcd, then are reset; the first one can go', () => {
+  it('leave the endpoints first, then etcd, and are reset last', () => {
     const { does, steps, refused } = plan(scaleDown, spec([1, 2, 3], [7]), spec([3], [7]));
     expect(does).toEqual({ [ip(1)]: 'leave', [ip(2)]: 'leave', [ip(3)]: 'change', [ip(7)]: 'change' });
     expect(steps).toEqual([
@@ -103,7 +103,7 @@ describe('control planes', () => {
     expect(refused).toEqual([]);
   });
 
-  it('that a try cut short has touched, and that nobody wants any more, are left to what takes them out of etcd', () => {
+  it('are removed by a scale-down if an interrupted attempt touched them', () => {
     const of = spec([1], [7]);
     const [left] = records(spec([2], []));
     if (!left) throw new Error('no record');
@@ -116,22 +116,22 @@ describe('control planes', () => {
     expect(down.steps.map(({ name }) => name)).toContain('Remove etcd members');
   });
 
-  it('are never two', () => {
+  it('may not be two', () => {
     expect(plan(scaleDown, spec([1, 2, 3], []), spec([1, 2], [])).refused).toEqual([
       expect.stringContaining('2 members bear the loss of 0 like 1 do'),
     ]);
   });
 });
 
-describe('a host in the place of another', () => {
-  it('is one operation, which waits for its word', () => {
+describe('a replacement host', () => {
+  it('needs confirmation as one operation', () => {
     expect(infer(spec([1, 2, 3], [7]), spec([4, 2, 3], [7]))).toMatchObject({
       kind: 'needs-confirmation',
       message: expect.stringContaining('"replacing"'),
     });
   });
 
-  it('joins before a living one leaves etcd, and after a dead one did', () => {
+  it('joins after dead etcd members leave and before living ones leave', () => {
     const { does, steps, refused } = plan(replace, spec([1, 2, 3], [7]), spec([4, 2, 3], [7]));
     expect(does).toEqual({
       ...{ [ip(1)]: 'leave', [ip(2)]: 'change', [ip(3)]: 'change', [ip(7)]: 'change' },
@@ -142,7 +142,7 @@ describe('a host in the place of another', () => {
     expect(refused).toEqual([]);
   });
 
-  it('may be a worker, which nobody else is touched for', () => {
+  it('may be a worker, and then changes no other host', () => {
     const { does } = plan(replace, spec([1], [7, 8]), spec([1], [7, 9]));
     expect(does).toEqual({ [ip(1)]: 'stay', [ip(8)]: 'leave', [ip(9)]: 'join' });
   });
@@ -162,11 +162,11 @@ describe('a host in the place of another', () => {
       spec([4, 5, 3], []),
       'replaces 2 control planes at once',
     ],
-  ])('is refused where %s', (_why, from, to, reason) => {
+  ])('is refused if %s', (_why, from, to, reason) => {
     expect(plan(replace, from, to).refused.join()).toContain(reason);
   });
 
-  it('is asked by two addresses, and stands in every list of the other', () => {
+  it('is requested by two addresses, and replaces the host in every list', () => {
     const present = { spec: spec([1], [1, 7]), applied: spec([1], [1, 7]) };
     expect(replace.request.edit(present, { from: ip(1), to: { ip: ip(2) } })).toEqual({
       change: { masterList: [{ ip: ip(2) }], nodeList: [{ ip: ip(2) }, { ip: ip(7) }] },

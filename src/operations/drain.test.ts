@@ -23,7 +23,7 @@ const problems = (drain: Drain, timeout?: string) =>
   );
 
 describe('settings of a drain', () => {
-  it('may be changed at any time: an edit of them asks for nothing', () => {
+  it('may be edited at any time without an operation', () => {
     const edited = spec([1], [7, 8], { drain: { force: true } });
     expect(infer(from, edited)).toEqual({ kind: 'nothing' });
     expect(specHashOf(edited)).toBe(specHashOf(from));
@@ -32,7 +32,7 @@ describe('settings of a drain', () => {
     );
   });
 
-  it('are warned of in a plan that drains, and in no other', () => {
+  it('cause warnings only in a plan that drains', () => {
     const both = { force: true, deleteEmptyDirData: true };
     expect(planned(both).warnings.map(({ field }) => field)).toEqual([
       'spec.cluster.drain.force',
@@ -45,13 +45,13 @@ describe('settings of a drain', () => {
     );
   });
 
-  it('make another plan, where nodes leave', () => {
+  it('change the plan hash if nodes leave', () => {
     const hash = (drain?: Drain) => planHash('scale-down', planned(drain), 1);
     expect(hash({ force: true })).not.toBe(hash());
     expect(hash({ timeoutSeconds: 5 })).not.toBe(hash({ timeoutSeconds: 6 }));
   });
 
-  it('reach the playbook under the names of its variables', () => {
+  it('reach the playbook as its variables', () => {
     expect(drainVars({ timeoutSeconds: 5, force: true, deleteEmptyDirData: false })).toEqual({
       drain_seconds: 5,
       drain_force: true,
@@ -60,7 +60,7 @@ describe('settings of a drain', () => {
     expect(drainVars(undefined)).toEqual({});
   });
 
-  it('end before the operation does', () => {
+  it('must end before the timeout of the operation', () => {
     expect(problems({ timeoutSeconds: 3600 })).toEqual(['spec.cluster.drain.timeoutSeconds: 3600']);
     expect(problems({ timeoutSeconds: 3599 })).toEqual([]);
     expect(problems({ timeoutSeconds: 3600 }, '61')).toEqual([]);
@@ -72,7 +72,7 @@ describe('settings of a drain', () => {
     expect([0, 1, 86_400, 86_401, 1.5, '60'].map(valid)).toEqual([false, true, true, false, false, false]);
   });
 
-  it('go with a request that takes hosts out', () => {
+  it('may be part of a request that removes hosts', () => {
     const drain = { force: true };
     const present = { spec: from, applied: from };
     const body = { nodeList: [{ ip: ip(7) }], drain };

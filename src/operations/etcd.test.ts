@@ -10,8 +10,8 @@ import { scaleUp } from './scale-up.ts';
 import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture.ts';
 import { validateSpec } from './validate.ts';
 
-describe('etcd on hosts of its own', () => {
-  it('is there before the control plane starts, with certificates of it', () => {
+describe('external etcd', () => {
+  it('starts before the control plane, with certificates', () => {
     const offer = { versions: ['v1.34.4'] };
     const stepsOf = (wanted: ReturnType<typeof spec>) =>
       planFor(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
@@ -20,7 +20,7 @@ describe('etcd on hosts of its own', () => {
     expect(stepsOf(spec([1], [])).filter((name) => externalOnly.includes(name))).toEqual([]);
   });
 
-  it('gets members before API servers ask them, one after the other', () => {
+  it('gets new members before API servers use them', () => {
     const { does, steps, at } = plan(
       scaleUp,
       externalEtcd([1, 2], [4], [7]),
@@ -46,14 +46,14 @@ describe('etcd on hosts of its own', () => {
     expect(at('Point API servers at etcd')).toEqual([1, 2]);
   });
 
-  it('is what API servers are led to by every change, since a try may have been cut short before that', () => {
+  it('is set again on the API servers when a worker joins', () => {
     const { at, steps } = plan(scaleUp, externalEtcd([1, 2], [4], [7]), externalEtcd([1, 2], [4], [7, 8]));
     expect(at('Point API servers at etcd')).toEqual([1, 2]);
     expect(steps).not.toContain('Check etcd');
     expect(plan(scaleUp, spec([1], [7]), spec([1], [7, 8])).steps).not.toContain('Point API servers at etcd');
   });
 
-  it('loses members after API servers have left them', () => {
+  it('loses members after API servers stop using them', () => {
     const { steps, at } = plan(scaleDown, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [5]));
     const order = ['Check etcd', 'Point API servers at etcd', 'Remove etcd members', 'Reset hosts'];
     expect(steps.filter((name) => order.includes(name))).toEqual(order);
@@ -61,14 +61,14 @@ describe('etcd on hosts of its own', () => {
     expect(at('Reset hosts')).toEqual([4, 6]);
   });
 
-  it('has one plan, in whatever order the records come', () => {
+  it('has the same plan for any order of Host records', () => {
     const [applied, wanted] = [externalEtcd([1], [4, 5, 6]), externalEtcd([1], [5])];
     const of = (hosts: ReturnType<typeof records>) =>
       planFor(scaleDown, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
     expect(of(records(applied).reverse())).toEqual(of(records(applied)));
   });
 
-  it('is told to control planes that come, and need not answer where only a worker comes', () => {
+  it('is not checked when a worker or a control plane joins', () => {
     const etcd = { [ip(4)]: 'stay', [ip(5)]: 'stay', [ip(6)]: 'stay' };
     const more = plan(scaleUp, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [4, 5, 6], [7]));
     expect(more.does).toEqual({ [ip(1)]: 'stay', ...etcd, [ip(7)]: 'join' });
@@ -78,7 +78,7 @@ describe('etcd on hosts of its own', () => {
     expect(steps).not.toContain('Check etcd');
   });
 
-  it('is asked about control planes that leave, as a move may have left members beside them', () => {
+  it('is checked when a control plane leaves, because it may still have a member', () => {
     const { steps, at } = plan(scaleDown, externalEtcd([1, 2], [4, 5, 6]), externalEtcd([1], [4, 5, 6]));
     expect(steps).toEqual([
       'Take hosts',
@@ -93,7 +93,7 @@ describe('etcd on hosts of its own', () => {
     expect(at('Remove etcd members')).toEqual([1, 4, 5, 6]);
   });
 
-  it('has a member replaced: a dead one leaves before its successor comes', () => {
+  it('replaces one member; a dead one leaves before its successor joins', () => {
     const { steps, does } = plan(replace, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [7, 5, 6]));
     const order = ['Remove dead etcd members', 'Add etcd members', 'Point API servers at etcd'];
     expect(steps.filter((name) => [...order, 'Remove etcd members'].includes(name))).toEqual([
@@ -110,14 +110,14 @@ describe('etcd on hosts of its own', () => {
   });
 });
 
-describe('a second try of a creation', () => {
+describe('a retry of a creation', () => {
   const tried = (before: ReturnType<typeof spec>, now: ReturnType<typeof spec>) => {
     const offer = { versions: ['v1.34.4'] };
     const situation = { spec: now, applied: undefined, hosts: records(before), offer };
     return planFor(create, situation).refusals.map(({ field, value }) => `${field}: ${value}`);
   };
 
-  it('keeps those whom the first made members of etcd, beside others that stay', () => {
+  it('must keep earlier etcd members if one of them stays', () => {
     expect(tried(spec([1, 2, 3], []), spec([1, 4, 5], []))).toEqual([
       `spec.cluster.masterList: ${ip(2)}`,
       `spec.cluster.masterList: ${ip(3)}`,
@@ -127,27 +127,27 @@ describe('a second try of a creation', () => {
     ]);
   });
 
-  it('keeps those whom a control plane that stays asks', () => {
+  it('must keep etcd members that a remaining control plane uses', () => {
     expect(tried(externalEtcd([1], [4]), externalEtcd([1], [7]))).toEqual([
       `spec.cluster.etcdList: ${ip(4)}`,
     ]);
     expect(tried(externalEtcd([1], [4]), externalEtcd([2], [7]))).toEqual([]);
   });
 
-  it('may leave all of them', () => {
+  it('may use entirely different hosts', () => {
     expect(tried(spec([1, 2, 3], []), spec([4], []))).toEqual([]);
   });
 });
 
 describe('a move of etcd', () => {
-  it('waits for its word', () => {
+  it('needs confirmation', () => {
     expect(infer(spec([1], []), externalEtcd([1], [4, 5, 6]))).toMatchObject({
       kind: 'needs-confirmation',
       message: expect.stringContaining('"moving-etcd"'),
     });
   });
 
-  it('adds members, leads the API servers, and removes those beside the control planes', () => {
+  it('adds members, points the API servers at them, then removes the old members', () => {
     const { does, steps, at, refused } = plan(
       moveEtcd,
       spec([1, 2, 3], [9]),
@@ -173,7 +173,7 @@ describe('a move of etcd', () => {
     expect(at('Stop etcd on control planes')).toEqual([1, 2, 3]);
   });
 
-  it('goes back the same way, and frees the hosts', () => {
+  it('goes back in the same way, and resets the external hosts', () => {
     const { does, at, steps } = plan(moveEtcd, externalEtcd([1], [4, 5, 6]), spec([1], []));
     expect(does).toEqual({ [ip(1)]: 'change', [ip(4)]: 'leave', [ip(5)]: 'leave', [ip(6)]: 'leave' });
     expect(at('Add etcd members')).toEqual([1]);
@@ -185,11 +185,11 @@ describe('a move of etcd', () => {
     ['nothing moves', externalEtcd([1], [4]), externalEtcd([1], [4, 5, 6]), 'leaves etcd where it is'],
     ['a worker is to be a member', spec([1], [7]), externalEtcd([1], [7], [7]), 'changes its name or duties'],
     ['a worker comes as well', spec([1], []), externalEtcd([1], [4], [7]), 'ask for "scaling-up"'],
-  ])('is refused where %s', (_why, from, to, reason) => {
+  ])('is refused if %s', (_why, from, to, reason) => {
     expect(plan(moveEtcd, from, to).refused.join()).toContain(reason);
   });
 
-  describe('that was given up halfway', () => {
+  describe('given up halfway', () => {
     const left = (
       of: ReturnType<typeof spec>,
       states: Readonly<Record<number, 'Held' | 'Joined' | 'Leaving'>>,
@@ -207,7 +207,7 @@ describe('a move of etcd', () => {
     };
 
     it.each(['Held', 'Joined', 'Leaving'] as const)(
-      'is taken back by itself alone: new hosts are %s',
+      'can be reverted only by another move: new hosts are %s',
       (state) => {
         const hosts = left(both, { 4: state, 5: state, 6: state });
         const back = refused(moveEtcd, stacked, hosts);
@@ -224,14 +224,14 @@ describe('a move of etcd', () => {
       },
     );
 
-    it('is told as a move where the new hosts have joined', () => {
+    it('needs another move if the new hosts have joined', () => {
       expect(infer(both, stacked)).toMatchObject({
         kind: 'needs-confirmation',
         message: expect.stringContaining('"moving-etcd"'),
       });
     });
 
-    it('is asked again where the hosts that it was to leave are wanted', () => {
+    it('may be requested again to keep hosts that were leaving', () => {
       const here = externalEtcd([1, 2, 3], [4]);
       const hosts = left(here, { 4: 'Leaving' });
       expect(refused(moveEtcd, here, hosts).refusals).toEqual([]);
@@ -239,7 +239,7 @@ describe('a move of etcd', () => {
       expect(refused(scaleDown, here, hosts).refusals[0]?.reason).toContain('given up halfway');
     });
 
-    it.each(['Leaving', 'Held'] as const)('waits for control planes and workers that are %s', (state) => {
+    it.each(['Leaving', 'Held'] as const)('is refused while a control plane or a worker is %s', (state) => {
       const before = spec([1, 2, 3], [9]);
       const to = externalEtcd([1, 2, 3], [4], [9]);
       const of = (host: number) =>
@@ -254,7 +254,7 @@ describe('a move of etcd', () => {
     });
   });
 
-  it('is asked by a list, an empty one for back', () => {
+  it('is requested with a host list; an empty list moves etcd back', () => {
     const present = { spec: spec([1], []), applied: spec([1], []) };
     expect(moveEtcd.request.edit(present, { etcdList: [] })).toEqual({
       change: { etcdList: [] },
@@ -265,7 +265,7 @@ describe('a move of etcd', () => {
   });
 });
 
-describe('a spec with etcd on other hosts', () => {
+describe('a spec with external etcd', () => {
   const problemsOf = (of: ReturnType<typeof spec>) =>
     validateSpec(of, { versions: ['v1.34.4'] }).map(({ field, reason }) => `${field}: ${reason}`);
 
@@ -289,7 +289,7 @@ describe('a spec with etcd on other hosts', () => {
     expect(problemsOf(of).join()).toContain(problem);
   });
 
-  it('has no labels where no node stands for a host', () => {
+  it('may not set labels on a host without a node', () => {
     const marked = externalEtcd([1], [4]);
     marked.cluster.etcdList = [{ ip: ip(4), labels: { 'example.com/rack': 'r1' } }];
     expect(problemsOf(marked)).toEqual([expect.stringContaining('no node stands for a host of etcd alone')]);

@@ -19,7 +19,7 @@ const planned = (wanted: Spec) =>
   planFor(create, { spec: wanted, applied: undefined, hosts: [], offer: { ...offer, hooks: true } });
 
 describe('hooks', () => {
-  it('have a field for each operation that is offered, but deletion', () => {
+  it('have a field for each operation except deletion', () => {
     const wanted = Object.fromEntries(operations.map(({ name }) => [hookKey('pre', name), [file('a')]]));
     const { hooks = {} } = specSchema.parse(spec(wanted));
     const known = operations.filter(({ name }) => hooks[hookKey('pre', name)] !== undefined);
@@ -28,7 +28,7 @@ describe('hooks', () => {
     );
   });
 
-  it('are those of the operation, in order', () => {
+  it('are returned for one operation, in order', () => {
     const hooks = { preCreate: [file('a'), file('b')], postCreate: [file('c')], preScaleUp: [file('d')] };
     expect(hooksOf('create', { hooks }).map(({ name, key }) => `${name} ${key}`)).toEqual([
       'preCreate[0] a',
@@ -39,14 +39,14 @@ describe('hooks', () => {
     expect(hooksOf('delete', { hooks })).toEqual([]);
   });
 
-  it('are refused where the installation runs none', () => {
+  it('are refused if the installation does not allow hooks', () => {
     const problems = validateSpec(spec({ preCreate: [file('a')] }), offer);
     expect(problems).toEqual([{ field: 'spec.hooks', reason: expect.stringContaining('--allow-hooks') }]);
     expect(validateSpec(spec({ preCreate: [] }), offer)).toEqual([]);
     expect(validateSpec(spec({ preCreate: [file('a')] }), { ...offer, hooks: true })).toEqual([]);
   });
 
-  it('are part of the plan that somebody agrees to, and warned of', () => {
+  it('change the plan hash, and cause a warning', () => {
     const [without, one, other] = [
       spec(),
       spec({ postCreate: [file('a')] }),
@@ -64,7 +64,7 @@ describe('hooks', () => {
     ]);
   });
 
-  it('are never compared: an edit of them starts nothing', () => {
+  it('start nothing when they are edited', () => {
     expect(infer(spec(), spec({ preCreate: [file('a')] }))).toEqual({ kind: 'nothing' });
   });
 });

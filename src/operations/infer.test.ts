@@ -9,13 +9,13 @@ const spec = (...nodeList: HostEntry[]) => ({ cluster: { masterList: [MASTER], n
 const marked = { ip: '10.0.0.2', labels: { rack: 'r1' } };
 const present = spec(marked);
 
-it('starts by itself what is one operation that takes nothing away', () => {
+it('starts an edit by itself if it is one operation that removes nothing', () => {
   expect(infer(present, present)).toEqual({ kind: 'nothing' });
   expect(infer(present, spec(marked, { ip: '10.0.0.3' }))).toMatchObject({ operation: { name: 'scale-up' } });
   expect(infer(present, spec({ ip: '10.0.0.2' }))).toMatchObject({ operation: { name: 'relabel' } });
 });
 
-it('awaits a word before hosts are taken out, unless the policy orders it', () => {
+it('requires confirmation before hosts are removed, unless the policy allows it', () => {
   const [first, ordered] = [{ ip: '10.0.0.3' }, { policy: { inferDestructive: true } }];
   expect(infer(present, spec())).toMatchObject({ kind: 'needs-confirmation' });
   expect(infer(present, { ...spec(), policy: { inferDestructive: false } })).toMatchObject({
@@ -26,7 +26,7 @@ it('awaits a word before hosts are taken out, unless the policy orders it', () =
   expect(infer(present, { ...present, ...ordered })).toEqual({ kind: 'nothing' });
 });
 
-it('names the hosts of each part of an edit that is several operations, and says how to go on', () => {
+it('names the hosts of each part of an edit with several operations', () => {
   expect(infer(present, spec({ ip: '10.0.0.2' }, { ip: '10.0.0.3' }))).toMatchObject({
     kind: 'not-offered',
     message:
@@ -35,7 +35,7 @@ it('names the hosts of each part of an edit that is several operations, and says
   });
 });
 
-it('says of settings that only a creation sets that they cannot be changed yet; left out, they stay', () => {
+it('refuses changes of creation-only settings, and keeps omitted ones', () => {
   const made = (kubeadm?: Spec['cluster']['kubeadm']): Spec => ({
     cluster: { ...present.cluster, ...(kubeadm ? { kubeadm } : {}) },
   });
@@ -52,7 +52,7 @@ it('says of settings that only a creation sets that they cannot be changed yet; 
   expect(resolveSpec(made(), offer, 'v1.34.4', applied).cluster.kubeadm).toEqual(applied.cluster.kubeadm);
 });
 
-it('says the same of the pod network, which stays as well where it is left out', () => {
+it('refuses a change of the pod network, and keeps an omitted one', () => {
   const made = (network?: 'flannel' | 'flannel-policies' | 'none'): Spec => ({
     ...present,
     ...(network ? { addons: { network } } : {}),

@@ -78,7 +78,7 @@ it.each<[string, KubernetesCluster, Given, (RegExp | string)[]]>([
   );
 });
 
-it('lets a cluster from before the limits be edited, and take no more', async () => {
+it('allows edits of a cluster that exceeds new limits, but no growth', async () => {
   const old = cluster('old', ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'], '9999');
   const fewer = cluster('old', ['192.0.2.1', '192.0.2.2'], '9999');
   expect(await reasons(fewer, { old, text: 'not: [right' })).toEqual([]);
@@ -93,13 +93,13 @@ it.each([
   ['default: { hosts: many }', 'default.hosts: '],
   ['default: { networks: [10.0.0.1/8] }', 'default.networks.0: is not a CIDR'],
   ['defaults: {}', 'Unrecognized key'],
-])('refuses what adds hosts while the limits are not valid: %s', async (text, why) => {
+])('refuses added hosts while the limits are invalid: %s', async (text, why) => {
   const [reason] = await reasons(one, { text });
   expect(reason).toContain('cannot be checked against the limits of this site: key limits.yaml of ConfigMap');
   expect(reason).toContain(why);
 });
 
-it('sets no limits but of time where there is no text', async () => {
+it('sets only a time limit if there is no text', async () => {
   expect(await reasons(cluster('a', ['192.0.2.1'], '1440'), { text: '' })).toEqual([]);
   expect(parseLimits(undefined)).toEqual({ limits: { default: {}, namespaces: {} } });
 });

@@ -23,7 +23,7 @@ const creation = (wanted: Spec): Plan =>
   planFor(create, { spec: wanted, applied: undefined, hosts: [], offer });
 const steps = (plan: Plan) => plan.steps.map(({ name }) => name);
 
-it('are applied by a creation that names them, once the cluster is there, on the control plane', () => {
+it('applies manifests at the end of a creation, on the control plane', () => {
   const plan = creation(spec([file('crds.yaml')], 2));
   expect(steps(plan).slice(-3)).toEqual(['Wait for the cluster', APPLY_MANIFESTS, 'Fetch the kubeconfig']);
   expect(plan.steps.find(({ name }) => name === APPLY_MANIFESTS)?.hosts).toEqual(['10.0.0.1']);
@@ -33,7 +33,7 @@ it('are applied by a creation that names them, once the cluster is there, on the
   }
 });
 
-it('are named by the plan, and another text is another plan', () => {
+it('names manifests in a warning, and changes the plan hash with their content', () => {
   const [plan, other] = [creation(spec([file('crds.yaml')])), creation(spec([file('crds.yaml', 'b')]))];
   expect(plan.warnings).toEqual([
     {
@@ -44,7 +44,7 @@ it('are named by the plan, and another text is another plan', () => {
   expect(planHash('create', other, 0)).not.toBe(planHash('create', plan, 0));
 });
 
-it('are applied by no other operation', () => {
+it('applies manifests in no other operation', () => {
   const applied = resolveSpec(spec([file('crds.yaml')]), offer, undefined);
   const wanted = spec([file('crds.yaml')], 2);
   const plan = planFor(scaleUp, { spec: wanted, applied, hosts: records(applied), offer });
@@ -53,7 +53,7 @@ it('are applied by no other operation', () => {
   expect(plan.warnings).toEqual([]);
 });
 
-it('stay what the cluster was made with: left out they are, others are not offered yet', () => {
+it('keeps omitted manifests, and refuses to change them', () => {
   const applied = spec([file('crds.yaml'), file('rest.yaml')]);
   expect(infer(applied, spec())).toEqual({ kind: 'nothing' });
   expect(infer(applied, applied)).toEqual({ kind: 'nothing' });
@@ -68,7 +68,7 @@ it('stay what the cluster was made with: left out they are, others are not offer
   expect(infer(spec(), spec([file('crds.yaml')]))).toMatchObject({ kind: 'not-offered' });
 });
 
-it('are named once each', () => {
+it('refuses the same manifest twice', () => {
   const twice = creation(spec([file('a.yaml'), file('b.yaml'), file('a.yaml', 'b')]));
   expect(twice.refusals).toEqual([
     {
@@ -84,12 +84,12 @@ it.each<[string, { [K in keyof PinnedFile]?: string | undefined }, RegExp]>([
   ['a key that no ConfigMap has', { key: '../a' }, /is not a key of a ConfigMap/],
   ['another kind of sum', { sha256: 'abc' }, /is not a SHA-256/],
   ['no sum', { sha256: undefined }, /sha256/],
-])('have their shape: %s is refused', (_what, change, why) => {
+])('refuses a manifest with %s', (_what, change, why) => {
   const wanted = { ...spec(), addons: { manifests: [{ ...file('a.yaml'), ...change }] } };
   expect(specSchema.safeParse(wanted).error?.message).toMatch(why);
 });
 
-it('are at most twenty', () => {
+it('accepts at most 20 manifests', () => {
   const many = Array.from({ length: 21 }, (_of, index) => file(`${index}.yaml`));
   expect(specSchema.safeParse(spec(many.slice(1))).success).toBe(true);
   expect(specSchema.safeParse(spec(many)).success).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { laidOver, mergeHosts, mergeLists } from './merge-host-lists.ts';
 
 describe('host lists', () => {
-  it('merges entries of one host, however its address is spelled', () => {
+  it('merge entries of one host, also if its address is spelled differently', () => {
     const { hosts, places, problems } = mergeHosts('nodeList', [
       { ip: 'fd00::1', port: 22 },
       { ip: '10.0.0.1' },
@@ -13,7 +13,7 @@ describe('host lists', () => {
     expect(problems).toEqual([]);
   });
 
-  it('says where two entries of one host contradict each other', () => {
+  it('report contradictions between two entries of one host', () => {
     const { problems } = mergeHosts('nodeList', [
       { ip: '10.0.0.1', name: 'a', labels: { x: 'y' } },
       { ip: '10.0.0.1', name: 'b', labels: { x: 'y' } },
@@ -23,7 +23,7 @@ describe('host lists', () => {
     ]);
   });
 
-  it('names places as the client counted them', () => {
+  it('report indexes as the client counted them', () => {
     const { placed } = mergeLists({
       nodeList: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }, { ip: '10.0.0.2' }],
     });
@@ -33,7 +33,7 @@ describe('host lists', () => {
     expect(field('podCIDR')).toBe('podCIDR');
   });
 
-  it('leaves a known host as it is where the new list says nothing', () => {
+  it('keep fields of a known host that the new list omits', () => {
     expect(
       laidOver(
         [{ ip: '10.0.0.1', name: 'a', port: 2222 }],

@@ -62,7 +62,7 @@ describe('differenceOf', () => {
     expect(differenceOf(plan, { hosts, ...(steps ? { steps } : {}) })).toEqual(expected);
   });
 
-  it('stays small however large the cluster', () => {
+  it('stays small for a large cluster', () => {
     const hosts = Array.from({ length: 1000 }, (_, index) => host(`10.0.0.${index}`, 'join'));
     const large = { hosts, steps: [step('Take hosts', ...hosts.map(({ member: host }) => host.ip))] };
     const result = {

@@ -43,25 +43,25 @@ describe('a spec without defaults', () => {
   const written: Spec = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
   const situation = { applied: spec(), hosts: [master], offer: { versions: ['v1.34.4'] } };
 
-  it('has the plan of the spec with every default filled in', () => {
+  it('has the same plan as the spec with all defaults', () => {
     const made = planFor(scaleUp, { ...situation, spec: written });
     expect(made).toEqual(planFor(scaleUp, { ...situation, spec: spec({ ip: '10.0.0.2' }) }));
     expect(made.target.cluster.podCIDR).toMatch(/./);
   });
 
-  it('keeps the version of its cluster if status has none, whatever is newest', () => {
+  it('keeps the version of its cluster if status has none, not the newest', () => {
     const offer = { versions: ['v1.35.1', 'v1.34.4'] };
     const made = planFor(scaleUp, { ...situation, spec: written, offer });
     expect([made.refusals, made.target.cluster.kubeVersion]).toEqual([[], 'v1.34.4']);
   });
 });
 
-describe('an address is who a host is, its name is not', () => {
+describe('the address as the identity of a host', () => {
   const mistyped = { ip: '10.0.0.99', name: 'w1' };
   const right = { ip: '10.0.0.17', name: 'w1' };
   const other = { ip: '10.0.0.18', name: 'w2' };
 
-  it('gives back a host that was never reached, when its name goes to another', () => {
+  it('releases an unreached host when another host takes its name', () => {
     const { does, release, refused } = plan(scaleUp, spec(right), spec(), [master, record(mistyped, {})]);
     expect({ does, release, refused }).toEqual({
       does: { '10.0.0.1': 'stay host-10-0-0-1', '10.0.0.17': 'join w1' },
@@ -70,7 +70,7 @@ describe('an address is who a host is, its name is not', () => {
     });
   });
 
-  it('refuses a name that a host has which may carry something of the cluster', () => {
+  it('refuses the name of a host that may carry parts of the cluster', () => {
     for (const state of ['Held', 'Unclean', 'Joined'] as const) {
       const held = record(mistyped, { state, touched: true });
       const { refused } = plan(scaleUp, spec(right), spec(), [master, held]);
@@ -78,7 +78,7 @@ describe('an address is who a host is, its name is not', () => {
     }
   });
 
-  it('takes no node away of a living host that has the name of another', () => {
+  it('keeps the node of a joined host that has the same name', () => {
     const hosts = [
       master,
       record(right, { state: 'Joined' }),
@@ -94,7 +94,7 @@ describe('an address is who a host is, its name is not', () => {
 describe('a plan', () => {
   const worker = { ip: '10.0.0.2' };
 
-  it('gives a host the duties and the name that are wanted now, whatever a failed try gave it', () => {
+  it('gives a host the wanted duties and name, not those of a failed attempt', () => {
     const swapped: Spec = { cluster: { masterList: [worker], nodeList: [{ ip: '10.0.0.1', name: 'new' }] } };
     const tried = [{ ...master, status: { touched: true } }, record(worker, { touched: true })];
     const { hosts } = plan(create, swapped, undefined, tried);
@@ -104,21 +104,21 @@ describe('a plan', () => {
     ]);
   });
 
-  it('of a scale-up resets what a former try took and nobody wants any more', () => {
+  it('resets hosts in a scale-up that an earlier attempt took and the spec dropped', () => {
     const dropped = record({ ip: '10.0.0.3' }, { touched: true });
     const { does, steps } = plan(scaleUp, spec(worker), spec(), [master, dropped]);
     expect(does).toMatchObject({ '10.0.0.2': 'join host-10-0-0-2', '10.0.0.3': 'leave host-10-0-0-3' });
     expect(steps.find(({ name }) => name === 'Reset hosts')?.hosts).toEqual(['10.0.0.3']);
   });
 
-  it('of a scale-down tries again to clean what could not be reset', () => {
+  it('resets Unclean hosts again in a scale-down', () => {
     const unclean = record(worker, { state: 'Unclean' });
     expect(plan(scaleDown, spec(), spec(), [master, unclean]).does).toMatchObject({
       '10.0.0.2': 'leave host-10-0-0-2',
     });
   });
 
-  it('of a deletion takes every host that may carry something, and refuses nothing', () => {
+  it('resets every touched host in a deletion, and refuses nothing', () => {
     const hosts = [master, record(worker, { state: 'Unclean' }), record({ ip: '10.0.0.3' }, {})];
     const { does, release, refused } = plan(remove, { cluster: {} }, undefined, hosts);
     expect({ actions: Object.values(does).map((text) => text.split(' ')[0]), release, refused }).toEqual({
@@ -128,7 +128,7 @@ describe('a plan', () => {
     });
   });
 
-  it('takes the machine that stands at the address of a lost one in as a new host, and resets it by no mistake', () => {
+  it('treats the machine at the address of a Lost host as a new host', () => {
     const lost = record(worker, { state: 'Lost', machineId: 'm1' });
     const of = (operation: Operation, wanted: Spec) =>
       plan(operation, wanted, spec(), [master, lost]).hosts.find(({ member: host }) => host.ip === worker.ip);
@@ -137,7 +137,7 @@ describe('a plan', () => {
     expect(of(scaleDown, spec())).toMatchObject({ action: 'leave', machineId: 'm1' });
   });
 
-  it('expects of a host that joined that it is the same machine', () => {
+  it('carries the machine id of a joined host', () => {
     const known = record(worker, { state: 'Joined', machineId: 'm1' });
     const { hosts } = plan(scaleDown, spec(), spec(worker), [master, known]);
     expect(hosts.find(({ member: host }) => host.ip === '10.0.0.2')?.machineId).toBe('m1');
@@ -158,7 +158,7 @@ it.each<[string, Partial<Spec['cluster']>, string]>([
   expect(plan(create, wanted, undefined, []).refused.join()).toContain(why);
 });
 
-it('refuses IPv6 with policies, and not without', () => {
+it('refuses IPv6 only with flannel-policies', () => {
   const refusals = (network: 'flannel' | 'flannel-policies' | 'none') => {
     const change = { podCIDR: 'fd01::/48', serviceCIDR: 'fd02::/112' };
     const wanted = { cluster: { ...spec().cluster, ...change }, addons: { network } };
@@ -169,7 +169,7 @@ it('refuses IPv6 with policies, and not without', () => {
     expect(refusals(network)).not.toContain('is not offered');
 });
 
-describe('a cluster of a release that the installation has no artifacts of', () => {
+describe('a cluster whose release has no artifacts in the installation', () => {
   const worker = record({ ip: '10.0.0.2' }, { state: 'Joined', touched: true });
   const [present, larger, smaller] = [
     spec({ ip: '10.0.0.2' }),
@@ -188,7 +188,7 @@ describe('a cluster of a release that the installation has no artifacts of', () 
   it.each([
     ['is not scaled up', scaleUp, larger],
     ['is not put back', repair, present],
-  ])('%s, and the plan says so', (_what, operation, wanted) => {
+  ])('%s, and the plan reports why', (_what, operation, wanted) => {
     expect(refused(operation, wanted)).toEqual([
       expect.stringMatching(
         /^spec\.cluster\.kubeVersion: NotOffered: .*no artifacts of it \(it has v1\.35\.4\)/,
@@ -199,7 +199,7 @@ describe('a cluster of a release that the installation has no artifacts of', () 
   it.each([
     ['loses workers', scaleDown, smaller],
     ['is deleted', remove, present],
-  ])('%s all the same', (_what, operation, wanted) => {
+  ])('%s anyway', (_what, operation, wanted) => {
     expect(refused(operation, wanted)).toEqual([]);
   });
 });

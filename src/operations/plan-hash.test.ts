@@ -26,14 +26,14 @@ const hashOf = (spec: Spec, hosts = records(), after = 1) =>
   planHash('scale-up', planned(spec, hosts), after);
 const agreed = hashOf(wanted);
 
-describe('the hash of a plan', () => {
+describe('the plan hash', () => {
   it.each<[string, string]>([
     ['the order of hosts', hashOf(specOf([hostOf(4), hostOf(3), hostOf(2)]))],
     ['the order of records', hashOf(wanted, records().reverse())],
     ['the way to a host', hashOf(specOf([hostOf(2), hostOf(3), { ...hostOf(4), port: 2222, user: 'root' }]))],
     ['credentials', hashOf(specOf([hostOf(2), hostOf(3), hostOf(4)], { credentialsSecret: 'keys' }))],
     ['the order of keys', hashOf(specOf([hostOf(2), hostOf(3), { name: 'host-10-0-0-4', ...hostOf(4) }]))],
-  ])('does not see %s', (_what, hash) => {
+  ])('does not depend on %s', (_what, hash) => {
     expect(hash).toBe(agreed);
   });
 
@@ -50,7 +50,7 @@ describe('the hash of a plan', () => {
     ['another version', hashOf(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
     ['an operation since', hashOf(wanted, records(), 2)],
     ['another operation', planHash('replace', planned(wanted), 1)],
-  ])('sees %s', (_what, hash) => {
+  ])('depends on %s', (_what, hash) => {
     expect(hash).not.toBe(agreed);
   });
 });
@@ -71,7 +71,7 @@ it.each<[string, Spec, number, string]>([
   ],
   ['operations', wanted, 3, 'operation 3 was accepted since'],
   ['nothing that is named', wanted, 1, 'other facts of its hosts or of the spec'],
-])('a change of %s is told in words', (_what, spec, after, values) => {
+])('describes a change of %s', (_what, spec, after, values) => {
   const said = changeOfPlan(outlineOf(planned(wanted), 1), outlineOf(planned(spec), after)).split('; ');
   expect(said.sort()).toEqual(values.split('; ').sort());
 });

@@ -7,7 +7,7 @@ import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture
 
 const three = spec([1, 2, 3], [7, 8]);
 
-it('puts back every host, control planes one at a time and not cut off halfway, those that are down first', () => {
+it('restores every host, control planes one at a time and without interruption', () => {
   const { does, steps, at, refused } = plan(repair, three, three);
   expect(does).toEqual(Object.fromEntries([1, 2, 3, 7, 8].map((last) => [ip(last), 'change'])));
   expect(steps).toEqual([
@@ -32,7 +32,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
     });
 });
 
-it('puts back members of etcd on hosts of their own first, one at a time, and lets each host be away', () => {
+it('restores external etcd members first, one at a time; each host may be away', () => {
   const of = externalEtcd([1], [4, 5, 6], [4, 7]);
   const { hosts, steps } = planFor(repair, {
     spec: of,
@@ -56,7 +56,7 @@ it('puts back members of etcd on hosts of their own first, one at a time, and le
     });
 });
 
-it('is for hosts that have joined', () => {
+it('skips a Lost host', () => {
   const hosts = records(three).map((record) =>
     record.spec.ip === ip(8) ? { ...record, status: { state: 'Lost' as const } } : record,
   );
@@ -65,7 +65,7 @@ it('is for hosts that have joined', () => {
   expect(hosts.map(stateOf)).toContain('Lost');
 });
 
-it('changes nothing of the cluster: an edit is refused, and none asks for it', () => {
+it('refuses edits of the spec, and is never inferred', () => {
   expect(plan(repair, three, spec([1, 2, 3], [7, 8, 9])).refused).toEqual([
     'spec.cluster.nodeList: host 10.0.0.9 is added; ask for "scaling-up" to add it, or take it out of the list',
   ]);

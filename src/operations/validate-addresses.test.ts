@@ -28,16 +28,16 @@ it.each([
   ]);
 });
 
-it('takes addresses of hosts, and what the schema refuses leaves to it', () => {
+it('accepts addresses of hosts, and leaves invalid text to the schema', () => {
   expect(problems('192.0.2.11', '10.1.2.3', 'fd00::1', '2001:db8::1', 'nowhere')).toEqual([]);
 });
 
-it('refuses spares alike', () => {
+it('refuses such an address as a spare host', () => {
   const spec = { cluster: {}, policy: { replaceFrom: [{ ip: '127.0.0.1' }], controlPlaneAwayMinutes: 5 } };
   expect(addressProblems(spec, offer)).toMatchObject([{ field: 'spec.policy.replaceFrom[0].ip' }]);
 });
 
-it.each(['127.0.0.1', '10.245.0.8'])('refuses %s as the load balancer, and takes names', (balancer) => {
+it.each(['127.0.0.1', '10.245.0.8'])('refuses %s as the load balancer, and accepts names', (balancer) => {
   const problem = { field: 'spec.cluster.externalLoadBalancer', value: balancer };
   expect(addressProblems({ cluster: { externalLoadBalancer: balancer } }, offer)).toMatchObject([problem]);
   expect(addressProblems({ cluster: { externalLoadBalancer: 'api.example' } }, offer)).toEqual([]);

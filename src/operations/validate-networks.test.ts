@@ -21,7 +21,7 @@ function problems({ network, ...change }: Change): string[] {
 }
 const SAME = 'both must have the same families in the same order';
 
-describe('networks of both families', () => {
+describe('dual-stack networks', () => {
   it.each<[string, Change]>([
     ['flannel', {}],
     ['no pod network of ours', { network: 'none' }],
@@ -36,7 +36,7 @@ describe('networks of both families', () => {
       },
     ],
     ['Services with few addresses', { serviceCIDR: '10.96.0.0/28,fd00:10:96::/124' }],
-  ])('fit with %s', (_what, change) => {
+  ])('are accepted with %s', (_what, change) => {
     expect(problems(change)).toEqual([]);
   });
 

@@ -16,7 +16,7 @@ it.each<[string, Patch]>([
       strategic: { spec: { containers: [{ name: 'etcd', livenessProbe: { exec: { command: ['true'] } } }] } },
     },
   ],
-])('takes a patch of %s', (_, patch) => {
+])('accepts a patch of %s', (_, patch) => {
   expect(patchProblems([patch])).toEqual([]);
 });
 

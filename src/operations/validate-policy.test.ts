@@ -44,11 +44,11 @@ it.each<[string, HostEntry[], string[]]>([
     [`${SECOND}.name is also the name of 10.0.0.8`],
   ],
   ['an address of pods', [{ ip: '10.244.0.9' }], [`${FIRST}.ip lies in podCIDR 10.244.0.0/16`]],
-])('judges %s', (_what, spares, expected) => {
+])('checks spare hosts: %s', (_what, spares, expected) => {
   expect(problems(...spares)).toEqual(expected);
 });
 
-it('takes the shape of a host, ten spares, and bounds in minutes and hours', () => {
+it('accepts ten spares and valid times, and refuses more', () => {
   const paths = (policy: unknown) =>
     (specSchema.safeParse({ cluster: {}, policy }).error?.issues ?? []).map(({ path }) => path.join('.'));
   const spares = (count: number) => Array.from({ length: count }, (_, at) => ({ ip: `10.0.1.${at}` }));

@@ -5,18 +5,18 @@ const problemsOf = (...registryMirrors: { registry: string; endpoints: string[] 
   sourceProblems({ registryMirrors });
 const MIRROR = 'https://mirror.example.com';
 
-describe('mirrors of registries', () => {
+describe('registry mirrors', () => {
   it.each([
     ['docker.io', MIRROR],
     ['registry.example.com:5000', 'http://192.0.2.1:5000'],
     ['ghcr.io', 'https://harbor.example.com/v2/ghcr'],
     ['192.0.2.1', 'http://[2001:db8::1]:5000/'],
-  ])('%s at %s', (registry, endpoint) => {
+  ])('are accepted for %s at %s', (registry, endpoint) => {
     expect(problemsOf({ registry, endpoints: [endpoint] })).toEqual([]);
   });
 
   it.each(['', '../../etc', 'docker.io/library', 'https://docker.io', 'a b', '$(id)', '{{ x }}', 'a:0'])(
-    'are of no registry %j',
+    'are refused for registry %j',
     (registry) => {
       expect(problemsOf({ registry, endpoints: [MIRROR] })).toMatchObject([
         { field: 'spec.cluster.kubeadm.registryMirrors[0].registry', value: registry },
@@ -31,19 +31,19 @@ describe('mirrors of registries', () => {
     'https://a/$(id)',
     'https://a b',
     'https://{{a}}',
-  ])('are not at %j', (url) => {
+  ])('are refused at %j', (url) => {
     expect(problemsOf({ registry: 'a', endpoints: [MIRROR, url] })).toMatchObject([
       { field: 'spec.cluster.kubeadm.registryMirrors[0].endpoints[1]' },
     ]);
   });
 
-  it('hold no password, and none is repeated', () => {
+  it('may hold no password, and the error hides it', () => {
     const problems = problemsOf({ registry: 'a', endpoints: ['https://me:hidden@mirror'] });
     expect(problems[0]?.reason).toContain('holds a user or a password');
     expect(JSON.stringify(problems)).not.toContain('hidden');
   });
 
-  it('are named once a registry', () => {
+  it('are listed once for each registry', () => {
     const one = { registry: 'docker.io', endpoints: [MIRROR] };
     expect(problemsOf(one, one)).toMatchObject([{ reason: 'is listed twice; join the entries' }]);
   });
@@ -54,7 +54,7 @@ describe('the proxy', () => {
     sourceProblems({ proxy }).map(({ field }) => field.replace('spec.cluster.kubeadm.proxy', ''));
 
   it.each(['http://proxy.example.com:3128', 'https://192.0.2.1', 'http://[2001:db8::1]:3128/'])(
-    '%s',
+    'may be %s',
     (url) => {
       expect(proxied({ httpProxy: url })).toEqual([]);
       expect(proxied({ httpsProxy: url })).toEqual([]);
@@ -69,18 +69,18 @@ describe('the proxy', () => {
     'http://p%h',
     'http://$(id)',
     'http://a\nb',
-  ])('is not %j', (url) => {
+  ])('may not be %j', (url) => {
     expect(proxied({ httpProxy: url, httpsProxy: url })).toEqual(['.httpProxy', '.httpsProxy']);
   });
 
-  it('is one at least, and needs no password', () => {
+  it('needs a URL, and may hold no password', () => {
     expect(proxied({ noProxy: ['a'] })).toEqual(['']);
     const problems = sourceProblems({ proxy: { httpProxy: 'http://me:hidden@p:1' } });
     expect(problems[0]?.reason).toContain('holds a user or a password');
     expect(JSON.stringify(problems)).not.toContain('hidden');
   });
 
-  it('is kept from hosts, domains, addresses and networks, and from nothing else', () => {
+  it('is bypassed for hosts, domains, addresses and networks only', () => {
     const good = [
       'a.example.com',
       '.example.com',

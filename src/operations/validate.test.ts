@@ -6,7 +6,7 @@ const problemsOf = (masters: number) =>
   validateSpec({ cluster: { masterList: hosts(masters) } }, { versions: ['v1.34.4'] });
 
 describe('the number of control plane hosts', () => {
-  it.each([1, 3, 5])('%i is taken', (count) => {
+  it.each([1, 3, 5])('%i is accepted', (count) => {
     expect(problemsOf(count)).toEqual([]);
   });
 
@@ -15,7 +15,7 @@ describe('the number of control plane hosts', () => {
     [2, '2 members bear the loss of 0 like 1 do; name 1, 3 or 5'],
     [4, '4 members bear the loss of 1 like 3 do; name 1, 3 or 5'],
     [7, 'more than 5 members only slow it; name 1, 3 or 5'],
-  ])('%i is refused, with the arithmetic', (count, reason) => {
+  ])('%i is refused, with the reason', (count, reason) => {
     expect(problemsOf(count)).toEqual([
       expect.objectContaining({
         field: 'spec.cluster.masterList',

@@ -16,7 +16,7 @@ import { errorsOf, findingsOf, hostWith, messageOf } from './testing/good-host.t
 const owner = (clusterId: string, released = false) => `@owner ${JSON.stringify({ clusterId, released })}`;
 
 describe('precheck', () => {
-  it('refuses a link in the place of a folder of ours, and says how to mount instead', () => {
+  it('refuses a symbolic link in place of a data folder, and names the bind mount', () => {
     const line = '@link /var/lib/etcd /data/etcd';
     expect(messageOf(hostWith([line]))).toContain('"/data/etcd /var/lib/etcd none bind 0 0" in /etc/fstab');
     expect(errorsOf(hostWith([line], { role: 'worker' }))).toEqual([]);
@@ -30,9 +30,12 @@ describe('precheck', () => {
     ).toEqual([]);
   });
 
-  it.each([980_001, 990_000, 1_009_999])('takes %i ms for the time of hosts that answered slowly', (time) => {
-    expect(errorsOf(hostWith([`@time ${time}`]))).toEqual([]);
-  });
+  it.each([980_001, 990_000, 1_009_999])(
+    'accepts the clock value %i of hosts that answered slowly',
+    (time) => {
+      expect(errorsOf(hostWith([`@time ${time}`]))).toEqual([]);
+    },
+  );
 
   it.each<[string, string]>([
     ['system', '@architecture armv7l'],
@@ -53,7 +56,7 @@ describe('precheck', () => {
     ['owner', owner('other')],
     ['owner', '@owner {broken'],
     ['artifacts', '@artifacts no'],
-  ])('%s: %s', (name, line) => {
+  ])('reports check %s for %s', (name, line) => {
     expect(errorsOf(hostWith([line]))).toEqual([name]);
   });
 
@@ -62,17 +65,17 @@ describe('precheck', () => {
     ['@memoryKiB', 'memory', '/proc/meminfo'],
     ['@disk', 'disk', 'df -Pk /var/lib'],
     ['@time', 'clock', 'date +%s%3N'],
-  ])('names what answers %s on a host that does not say it', (line, name, source) => {
+  ])('names the command or file behind a missing %s', (line, name, source) => {
     expect(errorsOf(hostWith([line]))).toEqual([name]);
     expect(messageOf(hostWith([line]))).toMatch(/^does not /);
     expect(messageOf(hostWith([line]))).toContain(source);
   });
 
-  it('tells all problems of a host at once', () => {
+  it('reports all problems of a host at once', () => {
     expect(errorsOf(hostWith(['@cpus 1', '@swapKiB 1', '@port 10250']))).toEqual(['cpu', 'swap', 'ports']);
   });
 
-  it('wants the ports of etcd of a control plane only where etcd is on it', () => {
+  it('requires free etcd ports only if etcd runs on the control plane', () => {
     const taken = ['@port 2379'];
     expect(errorsOf(hostWith(taken))).toEqual([]);
     expect(errorsOf(hostWith(taken, { withEtcd: true }))).toEqual(['ports']);
@@ -84,7 +87,7 @@ describe('precheck', () => {
     ['to another cluster, which is the owner file’s matter', 'other b 10.0.0.9', []],
     ['at another address', 'mine a 10.0.0.9', ['joined']],
     ['under another name', 'mine b 10.0.0.1', ['joined']],
-  ])('looks at a host that joined %s', (_how, text, names) => {
+  ])('checks a host that joined %s', (_how, text, names) => {
     expect(errorsOf(hostWith([owner('mine'), `@joined ${text}`], { role: 'present' }))).toEqual(names);
   });
 
@@ -94,7 +97,7 @@ describe('precheck', () => {
     ['that is translated on its way', '203.0.113.9', {}, ['address']],
     ['that is translated, where etcd alone is to be', '203.0.113.9', { role: 'etcd' }, ['address']],
     ['that is translated, of a host that leaves', '203.0.113.9', { role: 'leaving' }, []],
-  ])('looks at a host with an address %s', (_what, ip, more, names) => {
+  ])('checks a host with an address %s', (_what, ip, more, names) => {
     const addresses = [
       '@address lo 127.0.0.1/8 scope host lo\\       valid_lft forever',
       '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0\\       valid_lft forever',
@@ -110,11 +113,11 @@ describe('precheck', () => {
     expect(errorsOf(hostWith([]), [twin])).toEqual(['machine-id']);
   });
 
-  it('asks little of a host that leaves', () => {
+  it('skips most checks of a leaving host', () => {
     expect(errorsOf(hostWith(['@cpus 1', '@time 0', '@port 6443'], { role: 'leaving' }))).toEqual([]);
   });
 
-  it('counts what the kubelet keeps free, by its own thresholds', () => {
+  it('counts the space that the eviction thresholds of the kubelet keep free', () => {
     // The threshold is 15% of 240 GiB: a disk with 40 GiB free is too full for a kubelet with the defaults.
     const host = hostWith([`@disk ${240 * 1024 ** 2} ${40 * 1024 ** 2}`]);
     expect(messageOf(host)).toMatch(/40 GiB free.*44 are needed, 36 of them because.*imagefs.available 15%/);
@@ -122,13 +125,13 @@ describe('precheck', () => {
     expect(errorsOf(host, [], { evictionHard: { 'nodefs.available': '34Gi' } })).toEqual(['disk']);
   });
 
-  it('takes a limit of the site, and no value that it does not know', () => {
+  it('applies a limit of the site, and refuses an unknown one', () => {
     expect(errorsOf(hostWith(['@cpus 1']), [], { cpus: 1 })).toEqual([]);
     expect(() => limitsOf(checks, { cpu: 1 })).toThrow('precheck_limits');
   });
 });
 
-describe('where pods have both families', () => {
+describe('precheck with dual-stack pods', () => {
   const both = ['10.244.0.0/16', 'fd00:10:244::/56', '10.96.0.0/16', 'fd00:10:96::/112'];
   const four = '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0\\       valid_lft forever';
   const six = (address: string, flags = '', link = 'eth0') =>
@@ -140,7 +143,7 @@ describe('where pods have both families', () => {
     ['a fixed address', [four, six('fd00:1::1')]],
     ['one that routers gave', [four, six('fd00:1::1', 'dynamic mngtmpaddr noprefixroute ')]],
     ['a fixed one, and one that routers gave', [four, six('fd00:2::9', 'dynamic '), six('fd00:1::1')]],
-  ])('takes %s', (_what, lines) => {
+  ])('accepts %s', (_what, lines) => {
     expect(found(lines)).toEqual([]);
   });
 
@@ -167,14 +170,14 @@ describe('where pods have both families', () => {
     expect(found(lines)).toEqual([expect.stringMatching(why)]);
   });
 
-  it('asks for none where there is no node to be, nor where pods have one family', () => {
+  it('requires no IPv6 address without a node, or with one family for pods', () => {
     expect(found([four], { role: 'etcd' })).toEqual([]);
     expect(found([four], { role: 'present' })).toEqual([]);
     expect(found([four], {}, ['10.244.0.0/16', '10.96.0.0/16'])).toEqual([]);
     expect(found([four], {}, ['fd01::/48', 'fd02::/112'])).toEqual([]);
   });
 
-  it('wants IPv6 on for pods where they have it alone', () => {
+  it('requires IPv6 on new interfaces for pods with IPv6 only', () => {
     const alone = ['fd01::/48', 'fd02::/112'];
     const called = { ip: 'fd00:1::1' };
     expect(found([six('fd00:1::1')], called, alone)).toEqual([]);
@@ -184,7 +187,7 @@ describe('where pods have both families', () => {
   });
 });
 
-describe('a host that carries something', () => {
+describe('a host with remains of a cluster', () => {
   const things = ['@port 6443', '@made /var/lib/etcd/member'];
   it.each<[string, string[], string | undefined, string[]]>([
     ['is taken again by the cluster that made it', [...things, '@madeBy mine', owner('mine')], undefined, []],
@@ -211,7 +214,7 @@ describe('a host that carries something', () => {
     expect(errorsOf(hostWith(lines, { reclaim }))).toEqual(names);
   });
 
-  it('is told by name, with how to go on', () => {
+  it('is refused with the names of foreign files and processes, and the fix', () => {
     expect(messageOf(hostWith(['@foreign /var/lib/etcd/default', '@foreign process etcd (pid 7)']))).toMatch(
       /\/var\/lib\/etcd\/default, process etcd \(pid 7\); nothing of it was touched. Remove it yourself/,
     );
@@ -235,26 +238,26 @@ describe('a host that carries something', () => {
       { reclaim: 'x' },
       /belongs to another cluster, not to x, which "recl/,
     ],
-  ])('is told as that of a cluster %s', (_what, more, message) => {
+  ])('is reported as a host of a cluster %s', (_what, more, message) => {
     const text = messageOf(hostWith([owner('old')], more));
     expect(text).toMatch(message);
     // A user who knows an id may have the hosts of that cluster wiped.
     expect(/\bold\b/.test(text)).toBe(more.ownClusters?.includes('old') ?? false);
   });
 
-  it('is told how to mend an owner file that cannot be read, and gives no way to wipe the host', () => {
+  it('is refused with a repair guide, but no reclaim, if its owner file is damaged', () => {
     const text = messageOf(hostWith(['@owner {broken']));
     expect(text).toMatch(/docs\/tasks\/damaged-owner-file.md/);
     expect(text).not.toMatch(/reclaim/);
   });
 
-  it('says that a reclaim of what belongs to nobody has no effect', () => {
+  it('gets a warning if reclaim has no effect', () => {
     const warnings = findingsOf(hostWith([], { reclaim: 'old' })).flatMap((found) => found.warnings);
     expect(warnings).toEqual([expect.stringContaining('has no owner file')]);
   });
 });
 
-describe('the script', () => {
+describe('the precheck script', () => {
   let root = '';
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'precheck-'));
@@ -293,7 +296,7 @@ describe('the script', () => {
     expect(found !== '' && path.startsWith(found)).toBe(true);
   });
 
-  it('tells what the manifest lists from what it does not', async () => {
+  it('distinguishes files in the manifest from foreign files', async () => {
     await put(
       '/etc/matryoshka/made',
       'cluster mine\nruntime tree /var/lib/containerd\nnetwork file /etc/cni/net.d/10-flannel.conflist\n',
@@ -307,7 +310,7 @@ describe('the script', () => {
     expect(answer.all('foreign')).toEqual(['/etc/cni/net.d/99-other.conf']);
   });
 
-  it('runs as a whole, and each part answers under the keys that its check reads', async () => {
+  it('answers every key that a check reads', async () => {
     await put('/etc/resolv.conf', 'nameserver 192.0.2.53\n');
     const { stdout } = await execa('/bin/sh', ['-s'], {
       input: scriptOf(checks, {}),
@@ -322,19 +325,19 @@ describe('the script', () => {
     );
   });
 
-  it('quotes what it puts into a shell', () => {
+  it('quotes values for the shell', () => {
     expect(quoted("http://a/'; rm -rf /")).toBe(`'http://a/'\\''; rm -rf /'`);
   });
 });
 
-describe('an answer', () => {
-  it('is read by its own lines, past a banner', () => {
+describe('the output of the script', () => {
+  it('is parsed by its @ lines, without a banner', () => {
     const read = said('Welcome!\n@uid 0\n@port 22\n@port 6443\n@owner {"clusterId":"x"}\nbye @ 5');
     expect([read.text('uid'), read.all('port')]).toEqual(['0', ['22', '6443']]);
     expect(ownerOf(read)).toEqual({ clusterId: 'x', released: false });
   });
 
-  it('lets nobody have a host whose owner file cannot be read', () => {
+  it('counts an unreadable owner file as another owner', () => {
     expect(ownerOf(said('@owner {broken'))).toEqual({ clusterId: 'unreadable', released: false });
   });
 });

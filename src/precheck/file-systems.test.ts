@@ -11,10 +11,10 @@ import { errorsOf, findingsOf, hostWith, messageOf, warningsOf } from './testing
 
 const lacks = (await execa('unshare', ['--mount', 'true'], { reject: false })).exitCode !== 0;
 
-describe('lost+found in the folder of etcd', () => {
+describe('lost+found in the etcd folder', () => {
   const lines = ['@etcdFolder lost+found'];
 
-  it('is refused where kubeadm would refuse it, and how to remove it is said', () => {
+  it('is refused if kubeadm would refuse it, with the fix', () => {
     expect(messageOf(hostWith(lines, { kubeadmMakesEtcd: true }))).toContain(
       'rmdir /var/lib/etcd/lost+found',
     );
@@ -58,7 +58,7 @@ describe('the disks below /var/lib', () => {
     expect(errorsOf(hostWith([text], { role: 'present' }))).toEqual([]);
   });
 
-  it('only count where the host uses them, by limits of the site', () => {
+  it('count only if the host uses them, by limits of the site', () => {
     const small = line('/var/lib/etcd', '/var/lib/etcd', 1, 'rw');
     expect(errorsOf(hostWith([small], { role: 'worker' }))).toEqual([]);
     expect(errorsOf(hostWith([small]), [], { mountGiB: { etcd: 0.5 } })).toEqual([]);
@@ -67,7 +67,7 @@ describe('the disks below /var/lib', () => {
     expect(warningsOf(hostWith([line('/var/lib/kubelet', '/var', 9, 'rw,noexec')]))).toEqual(['mounts']);
   });
 
-  it.skipIf(lacks)('are found on a host, with their options and room', async () => {
+  it.skipIf(lacks)('are found on a host, with their options and free space', async () => {
     const before = [
       'mount -t tmpfs none /var/lib',
       'mkdir -p /var/lib/etcd /var/lib/matryoshka',

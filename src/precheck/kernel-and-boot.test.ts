@@ -38,7 +38,7 @@ async function ask(check: Check, input: { artifactUrl?: string } = {}) {
   return hostWith(stdout.split('\n'));
 }
 
-describe('modules of the kernel', () => {
+describe('kernel modules', () => {
   const release = '6.1.0-13-amd64';
   beforeEach(async () => {
     await program('uname', `echo ${release}`);
@@ -49,7 +49,7 @@ echo "modprobe: FATAL: Module $name not found in directory $MATRYOSHKA_ROOT/lib/
     );
   });
 
-  it('are there where the kernel shows them, without a file of theirs', async () => {
+  it('are available if the kernel shows them, even without a module file', async () => {
     await put('proc/filesystems', 'nodev\toverlay\n');
     await mkdir(join(root, 'proc/sys/net/bridge'), { recursive: true });
     await put('proc/sys/net/netfilter/nf_conntrack_max', '1');
@@ -57,20 +57,20 @@ echo "modprobe: FATAL: Module $name not found in directory $MATRYOSHKA_ROOT/lib/
     expect(errorsOf(await ask(kernelModules))).toEqual([]);
   });
 
-  it('are there where they are built in, or modprobe would load them', async () => {
+  it('are available if they are built in or modprobe can load them', async () => {
     await put(`lib/modules/${release}/modules.builtin`, 'kernel/fs/overlayfs/overlay.ko\n');
     await program('modprobe', 'echo insmod /lib/modules/x.ko');
     expect(errorsOf(await ask(kernelModules))).toEqual([]);
   });
 
-  it('are missed after an update of the kernel without a restart', async () => {
+  it('are missing after a kernel update without a restart', async () => {
     await mkdir(join(root, 'lib/modules/6.1.0-18-amd64'), { recursive: true });
     expect(messageOf(await ask(kernelModules))).toMatch(
       /cannot load overlay, for containerd \(Module overlay not found.*br_netfilter.*nf_conntrack.*vxlan.*the running kernel is 6\.1\.0-13-amd64, and \/lib\/modules has 6\.1\.0-18-amd64: .*restart the host/,
     );
   });
 
-  it('are missed where modprobe is told to load none, with its line', async () => {
+  it('are missing if modprobe.d disables them, with the line', async () => {
     await put(
       `lib/modules/${release}/modules.builtin`,
       'kernel/fs/overlayfs/overlay.ko\nkernel/net/bridge/br_netfilter.ko\nkernel/net/netfilter/nf_conntrack.ko\n',
@@ -85,7 +85,7 @@ echo "modprobe: FATAL: Module $name not found in directory $MATRYOSHKA_ROOT/lib/
   });
 });
 
-describe('swap that comes back when the host starts', () => {
+describe('swap that is enabled at boot', () => {
   it.each<[string, () => Promise<void>, string]>([
     [
       'in fstab',
@@ -112,14 +112,14 @@ describe('swap that comes back when the host starts', () => {
       () => link('etc/systemd/system/multi-user.target.wants/zramswap.service', '/lib/x'),
       'systemctl mask zramswap.service',
     ],
-  ])('is refused %s, with what to do', async (_how, make, message) => {
+  ])('is refused %s, with the fix', async (_how, make, message) => {
     await make();
     const host = await ask(swapAtBoot);
     expect(messageOf(host)).toContain(message);
     expect(errorsOf(host, [], { swap: true })).toEqual([]);
   });
 
-  it('is none where it is commented out, not automatic, masked or no swap', async () => {
+  it('is not found if it is commented out, noauto, masked or not swap', async () => {
     await put(
       'etc/fstab',
       '#/swap none swap sw 0 0\n/swap none swap noauto 0 0\n/dev/sda1 / ext4 defaults 0 1\n',
@@ -147,14 +147,14 @@ describe('swap that comes back when the host starts', () => {
       'zramswap.service',
       () => link('etc/systemd/system/multi-user.target.wants/zramswap.service', '/x'),
     ],
-  ])('is none where %s is masked', async (_what, unit, make) => {
+  ])('is accepted if %s is masked', async (_what, unit, make) => {
     await make();
     expect(errorsOf(await ask(swapAtBoot))).toEqual(['swap-at-boot']);
     await link(`etc/systemd/system/${unit}`, '/dev/null');
     expect(errorsOf(await ask(swapAtBoot))).toEqual([]);
   });
 
-  it('is refused by a service where the target is masked, or by a mask that a start removes', async () => {
+  it('is refused if a mask does not cover a service or disappears at boot', async () => {
     await link('etc/systemd/system/swap.target', '/dev/null');
     await link('etc/systemd/system/multi-user.target.wants/zramswap.service', '/x');
     await link('run/systemd/system/zramswap.service', '/dev/null');
@@ -169,12 +169,12 @@ describe('versions', () => {
     ['@systemd 219', ['versions'], []],
     ['@cgroup v2 cpuset cpu io pids', ['versions'], []],
     ['@cgroup v1 cpuset cpu memory pids', [], ['versions']],
-  ])('%s', (line, errors, warnings) => {
+  ])('are checked: %s', (line, errors, warnings) => {
     expect(errorsOf(hostWith([line]))).toEqual(errors);
     expect(warningsOf(hostWith([line]))).toEqual(warnings);
   });
 
-  it('say which option curl lacks, and blame no firewall for it', async () => {
+  it('name the option that curl lacks, and report no firewall problem', async () => {
     await program('curl', 'echo "curl: option --retry-all-errors: is unknown" >&2; exit 2');
     const host = await ask(artifacts, { artifactUrl: 'http://127.0.0.1:9/' });
     expect(errorsOf(host)).toEqual([]);

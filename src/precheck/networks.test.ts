@@ -11,7 +11,7 @@ import { errorsOf, findingsOf, hostWith, messageOf, warningsOf } from './testing
 
 const lacks = (await execa('unshare', ['--net', 'true'], { reject: false })).exitCode !== 0;
 
-describe('routes and addresses among those of pods and Services', () => {
+describe('routes and addresses in the networks of pods and Services', () => {
   const NETWORKS = ['10.244.0.0/16', '10.96.0.0/12'];
   const at = (lines: string[]) => findingsOf(hostWith(lines), [], {}, NETWORKS);
 
@@ -23,7 +23,7 @@ describe('routes and addresses among those of pods and Services', () => {
     ],
     ['a route to the very network', '@route 10.244.0.0/16 dev vpn', /10\.244\.0\.0\/16 \(vpn\) lies in/],
     ['a route to one address', '@route 10.96.0.10 dev eth0', /lies in 10\.96\.0\.0\/12/],
-  ])('refuse a host with %s', (_what, line, message) => {
+  ])('are refused: %s', (_what, line, message) => {
     const errors = at([line]).flatMap((found) => found.errors);
     expect(errors).toEqual([expect.stringMatching(message)]);
     expect(errorsOf(hostWith([line], { role: 'present' }), [], {}, NETWORKS)).toEqual([]);
@@ -37,7 +37,7 @@ describe('routes and addresses among those of pods and Services', () => {
     '@route default via 10.0.0.254 dev eth0',
     '@route 0.0.0.0/0 dev eth0',
     '@route unreachable 192.0.2.0/24',
-  ])('take a host with %s', (line) => {
+  ])('are accepted: %s', (line) => {
     expect(at([line]).flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
   });
 
@@ -45,13 +45,13 @@ describe('routes and addresses among those of pods and Services', () => {
     '@route 10.244.3.7 dev cali1234 scope link',
     '@route 10.244.3.0/24 via 10.244.3.1 dev cilium_host',
     '@route 10.244.2.0/26 via 10.0.0.2 dev tunl0 proto bird onlink',
-  ])('take the host again of this cluster with %s of a network of the site', (line) => {
+  ])('are accepted on a host of this cluster with another pod network: %s', (line) => {
     const host = (clusterId: string) => hostWith([line, `@owner {"clusterId":"${clusterId}"}`]);
     expect(errorsOf(host('mine'), [], {}, NETWORKS)).toEqual([]);
     expect(errorsOf(host('other'), [], {}, NETWORKS)).toContain('routes');
   });
 
-  it('warn of a wider network, whose hosts may have such addresses', () => {
+  it('cause a warning for a wider network', () => {
     expect(warningsOf(hostWith(['@route 10.0.0.0/8 dev eth0']), [], {}, NETWORKS)).toEqual(['routes']);
   });
 
@@ -110,18 +110,18 @@ describe('name servers', () => {
     expect(errorsOf({ ...host, role: 'etcd' })).toEqual([]);
   });
 
-  it('are those of systemd-resolved where it runs, as kubeadm takes them', async () => {
+  it('are read from systemd-resolved if it runs, as kubeadm does', async () => {
     expect(messageOf(await ask('nameserver 127.0.0.53\n', 'nameserver 192.0.2.1\n'))).toBe('');
     expect(messageOf(await ask('nameserver 192.0.2.1\n', 'nameserver 127.0.0.1\n'))).toMatch(
       /^\/run\/systemd\/resolve\/resolv\.conf names 127\.0\.0\.1 alone/,
     );
   });
 
-  it('warn where one of them is a loopback address', async () => {
+  it('cause a warning if one of them is a loopback address', async () => {
     expect(warningsOf(await ask('nameserver 127.0.0.1\nnameserver 192.0.2.1\n'))).toEqual(['name-servers']);
   });
 
-  it('are missed where the file names none', () => {
+  it('are missing if the file names none', () => {
     expect(messageOf(hostWith(['@nameServer']))).toMatch(/names no name server, so CoreDNS does not start/);
   });
 });

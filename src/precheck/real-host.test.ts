@@ -18,7 +18,7 @@ trap 'echo Goodbye; echo Goodbye >&2' EXIT
 const timeoutMs = 20_000;
 const lacks = await lacksSshd();
 
-describe.skipIf(lacks)('a host whose shell says this and that, in an environment of its own', () => {
+describe.skipIf(lacks)('a host with a noisy shell and a custom environment', () => {
   let sshd: RealSshd;
   let connection: SshConnection;
 
@@ -39,7 +39,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
   });
   const run = (command: string, input = '') => connection.run(command, { input, timeoutMs });
 
-  it('gives a file as it is, and nothing of what the shell says', async () => {
+  it('returns a file unchanged, without output of the shell', async () => {
     await run('cat > /root/admin.conf', 'apiVersion: v1\nclusters: [{name: ä}]');
     expect(await run('cat /root/admin.conf')).toEqual({
       code: 0,
@@ -48,7 +48,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
     });
   });
 
-  it('gives the exit code and the word of a command, whatever it reads', async () => {
+  it('returns exit code, output and error of a command that reads input', async () => {
     expect(await run('/bin/sh -s', 'echo out; echo why >&2; exit 7')).toEqual({
       code: 7,
       stdout: 'out\n',
@@ -57,7 +57,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
     expect(await run('kill -9 $$')).toMatchObject({ code: 137, stdout: '' });
   });
 
-  it('runs commands in an environment of ours', async () => {
+  it('runs commands in a clean environment', async () => {
     const { stdout } = await run('env');
     const names = stdout
       .trim()
@@ -70,7 +70,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
     );
   });
 
-  it('is prechecked as any other; that it has a proxy of its own is said with file and variables', async () => {
+  it('is prechecked normally, with a warning about its proxy variables', async () => {
     const { stdout } = await run('/bin/sh -s', scriptOf(checks, {}));
     const host = {
       name: 'a',
@@ -95,7 +95,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
   });
 });
 
-describe.skipIf(lacks)('a host that lets us in and runs no command', () => {
+describe.skipIf(lacks)('a host that accepts the login but runs no command', () => {
   const PAM = 'auth required pam_permit.so\naccount required pam_unix.so\nsession required pam_permit.so\n';
   const withoutShell = 'root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534::/:/usr/sbin/nologin\n';
   const sshdNeeds = 'sshd:x:104:65534::/run/sshd:/usr/sbin/nologin\n';
@@ -120,7 +120,7 @@ describe.skipIf(lacks)('a host that lets us in and runs no command', () => {
       },
       /said "[^"]*password[^"]*" and ended with exit code 1: its password has expired: set a new one with "passwd root"/i,
     ],
-  ])('says one thing where it %s', async (_what, options, message) => {
+  ])('reports one problem if it %s', async (_what, options, message) => {
     await using sshd = await realSshd(options);
     const host = { name: 'a', ip: '127.0.0.1', role: 'worker', clusterId: 'mine' } as const;
     const { problems, said: answers } = await precheck([{ ...host, target: sshd.target }], checks, {

@@ -20,13 +20,13 @@ async function checkHost(user: string, sudo: Sudo, password?: string, checks: re
   return await precheck(hosts, checks, { limits: {} });
 }
 
-it('asks a host as root where the user may only sudo', async () => {
+it('checks a host as root if the user has sudo', async () => {
   const { said, problems } = await checkHost('ops', 'grants');
   expect(said.get('10.0.0.1')?.text('who')).toBe('/became/root');
   expect(problems).toEqual([]);
 });
 
-it('says of a host whose user may not become root what to write there, and believes nothing that it says', async () => {
+it('reports the sudoers line to add, and discards the output, if sudo is refused', async () => {
   const { said, problems, knownHosts } = await checkHost('ops', { says: 'a password is required', code: 1 });
   expect(problems).toEqual([
     {
@@ -43,13 +43,13 @@ it('says of a host whose user may not become root what to write there, and belie
 it.each<[string, Sudo, string[]]>([
   ['asks', { wants: 'yes' }, ['10.0.0.1']],
   ['does not', 'grants', []],
-])('tells of a host whether its sudo asks for the password: it %s', async (_what, sudo, expected) => {
+])('reports whether sudo of a host asks for the password: it %s', async (_what, sudo, expected) => {
   const { sudoAsks, problems } = await checkHost('ops', sudo, 'yes');
   expect([...sudoAsks]).toEqual(expected);
   expect(problems).toEqual([]);
 });
 
-it('says one thing of a host that kills the script halfway, and judges nothing by the rest', async () => {
+it('reports one problem, and no findings, if the script is killed', async () => {
   const killed: Check = { ...who, script: () => 'kill -9 $$' };
   const judge: Check = { ...who, check: () => ({ warnings: [], errors: ['has NaN CPU'] }) };
   const { problems, said } = await checkHost('root', 'grants', undefined, [who, killed, judge]);
@@ -62,7 +62,7 @@ it('says one thing of a host that kills the script halfway, and judges nothing b
   expect(said.size).toBe(0);
 });
 
-it('quotes a host that says much in a message of bounded length, without characters that control a terminal', async () => {
+it('limits the length of quoted output, and strips control characters', async () => {
   const script = () =>
     `i=0; while [ $i -lt 300 ]; do say thing "$(printf 'a\\033[2Jb\\302\\233c %s' $i)"; i=$((i + 1)); done`;
   const quotes: Check = {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { type Check, fine } from './check.ts';
 import { scriptOf } from './script.ts';
 
-it('runs a part that waits for other hosts beside the rest, and ends after it', async () => {
+it('runs a check that waits for other hosts in parallel to the rest', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'script-'));
   const pipe = join(folder, 'pipe');
   await execa('mkfifo', [pipe]);

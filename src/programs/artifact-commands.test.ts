@@ -48,7 +48,7 @@ it('lists every file of a release', async () => {
   expect(text).toContain(KUBELET);
 });
 
-it('pulls a mirror into a directory that is whole, and says which images are in registries only', async () => {
+it('pulls a mirror into a complete directory, and lists images that only registries have', async () => {
   const to = join(base, 'pulled');
   const [, text] = await said((print) => pullArtifacts({ from: url, to }, print));
   expect(await readFile(join(to, KUBELET), 'utf8')).toBe(`content of ${KUBELET}`);
@@ -58,7 +58,7 @@ it('pulls a mirror into a directory that is whole, and says which images are in 
   expect(findings).toContain(`absent\t${COREDNS}`);
 });
 
-it('keeps on its list what a person has put there, when it pulls again', async () => {
+it('keeps files that a user added to the list when it pulls again', async () => {
   const to = join(base, 'added');
   await said((print) => pullArtifacts({ from: url, to }, print));
   await mkdir(dirname(join(to, COREDNS)), { recursive: true });
@@ -70,7 +70,7 @@ it('keeps on its list what a person has put there, when it pulls again', async (
   expect(findings).toContain(`fine\t${COREDNS}`);
 });
 
-it('loses nothing of its list when a new one cannot be written', async () => {
+it('keeps the list if a new one cannot be written', async () => {
   const to = join(base, 'full');
   await said((print) => pullArtifacts({ from: url, to }, print));
   await appendFile(join(to, 'SHA256SUMS'), `${'a'.repeat(64)}  ${COREDNS}\n`);
@@ -81,7 +81,7 @@ it('loses nothing of its list when a new one cannot be written', async () => {
   expect(await readFile(join(to, 'SHA256SUMS'), 'utf8')).toBe(before);
 });
 
-it('finds what is damaged and what is missing, in a directory and in a mirror', async () => {
+it('finds damaged and missing files, in a directory and in a mirror', async () => {
   const to = join(base, 'damaged');
   await said((print) => pullArtifacts({ from: url, to }, print));
   await writeFile(join(to, KUBELET), 'something else');

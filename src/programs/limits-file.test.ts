@@ -23,7 +23,7 @@ it('follows the file of a ConfigMap: missing, written, and unreadable', async ()
   }
 });
 
-it('refuses a ConfigMap whose key is misspelt, and takes one that is not there', async () => {
+it('refuses a ConfigMap with a misspelt key, and accepts a missing one', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'limits-'));
   const clock = createManualClock();
   const read = limitsIn(dir, clock);

@@ -70,7 +70,7 @@ async function cluster(
     await test.client.create(SECRETS, { metadata: test.key(`${name}-ssh`), data: secretData(secret) });
 }
 
-it('checks the hosts of a cluster with the key of its Secret, by the rights of the caller', async () => {
+it('checks hosts with the key of the cluster’s Secret and the permissions of the caller', async () => {
   await using host = await goodHost('@cpus 1');
   await cluster('demo', host.target('root').port, { 'ssh-privatekey': keyPair().private });
   const { exitCode, stdout, stderr } = await run(await kubeconfigWith(READS_CLUSTERS, READS_SECRETS), 'demo');
@@ -88,7 +88,7 @@ it('checks the hosts of a cluster with the key of its Secret, by the rights of t
   expect(without.stderr).toMatch(/Secret \S+\/demo-ssh cannot be read: .*forbidden/i);
 });
 
-it('takes a host for one of the cluster where that says so itself, and does not measure it again', async () => {
+it('counts a host with an owner file of the cluster as present, without resource checks', async () => {
   await using host = await goodHost(
     '@cpus 1',
     '@owner {"clusterId":"mine"}',
@@ -101,7 +101,7 @@ it('takes a host for one of the cluster where that says so itself, and does not 
   expect(exitCode).toBe(0);
 });
 
-it('reads the Secret as the operator does: a newline at an end is no part of it, and a key may be in base64', async () => {
+it('reads the Secret as the operator does: trims newlines, and decodes base64', async () => {
   await using host = await goodHost();
   const key = Buffer.from(keyPair().private).toString('base64');
   await cluster('encoded', host.target('root').port, { username: 'root\n', 'ssh-privatekey': key });
@@ -110,7 +110,7 @@ it('reads the Secret as the operator does: a newline at an end is no part of it,
   expect(exitCode).toBe(0);
 });
 
-it('says what is missing: the cluster, its Secret, a key in that', async () => {
+it('reports a missing cluster, a missing Secret, and a missing key', async () => {
   await cluster('keyless', 22, { username: 'ops' });
   await cluster('bare', 22, undefined);
   for (const [name, message] of [

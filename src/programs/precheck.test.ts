@@ -30,7 +30,7 @@ const inventoryOf = (host: SshHost, more = ''): string =>
   `sshKeyFile: key\nmasterList: [{ip: 127.0.0.1, port: ${host.target('root').port}}]\n${more}`;
 
 describe('matryoshka precheck', () => {
-  it('ends with 0 where nothing is wrong, and shows the key that it took at first sight', async () => {
+  it('exits with 0 without problems, and prints the host key of the first connection', async () => {
     await using host = await goodHost();
     const { exitCode, stdout, stderr } = await run(inventoryOf(host));
     expect(stderr).toBe('');
@@ -39,7 +39,7 @@ describe('matryoshka precheck', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('reads a key with line ends of Windows, and refuses a file without a key', async () => {
+  it('reads a key with Windows line ends, and refuses a file without a key', async () => {
     await using host = await goodHost();
     await writeFile(join(folder, 'key'), keyPair().private.replaceAll('\n', '\r\n'));
     expect(await run(inventoryOf(host))).toMatchObject({ exitCode: 0, stderr: '' });
@@ -49,7 +49,7 @@ describe('matryoshka precheck', () => {
     expect(stderr).not.toContain('SECRETTEXT');
   });
 
-  it('takes known_hosts, and then shows none; a host with another key is an error', async () => {
+  it('uses known_hosts without printing keys, and reports a changed host key', async () => {
     await using host = await goodHost();
     const { stdout } = await run(inventoryOf(host), '-o', 'json');
     const { hostKeysTaken } = JSON.parse(stdout);
@@ -63,7 +63,7 @@ describe('matryoshka precheck', () => {
     expect([changed.exitCode, changed.stdout.includes('HostKeyChanged')]).toEqual([1, true]);
   });
 
-  it('ends with 1 where something is wrong, in a table without characters that a host made up', async () => {
+  it('exits with 1 on errors, with a table without control characters of the host', async () => {
     await using host = await goodHost('@cpus 1', '@link /var/lib/etcd /data\u001b[2J');
     const { exitCode, stdout } = await run(inventoryOf(host));
     expect(exitCode).toBe(1);
@@ -72,7 +72,7 @@ describe('matryoshka precheck', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('gives JSON', async () => {
+  it('prints JSON', async () => {
     await using host = await goodHost('@swapKiB 8');
     const { exitCode, stdout } = await run(inventoryOf(host), '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({
@@ -90,7 +90,7 @@ describe('matryoshka precheck', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('gives JUnit: a suite for each host, a case for each check, one alone for a host that does not answer', async () => {
+  it('prints JUnit: a suite for each host, a case for each check', async () => {
     await using host = await goodHost('@swapKiB 8', '@missing openssl');
     const away = 'nodeList: [{ip: 127.0.0.2, port: 1, name: gone}]\n';
     const { exitCode, stdout } = await run(inventoryOf(host, away), '-o', 'junit');
@@ -110,14 +110,14 @@ describe('matryoshka precheck', () => {
     });
   });
 
-  it('tells of no reclaim, nor of the id of the cluster that has a host', async () => {
+  it('reveals neither reclaim nor the id of another cluster', async () => {
     await using host = await goodHost('@owner {"clusterId":"secret-id"}');
     const { stdout } = await run(inventoryOf(host), '-o', 'json');
     expect(stdout).toContain('belongs to another cluster');
     expect(stdout).not.toMatch(/secret-id|reclaim/);
   });
 
-  it.skipIf(lacks)('asks a real sshd, and changes nothing', async () => {
+  it.skipIf(lacks)('checks a host with a real sshd', async () => {
     await using sshd = await realSshd({ config: 'UsePAM no' });
     await writeFile(join(folder, 'key'), String(sshd.target.privateKey), { mode: 0o600 });
     const inventory = `sshKeyFile: key\nnodeList: [{ip: 127.0.0.1, port: ${sshd.target.port}}]\n`;
@@ -176,7 +176,7 @@ describe('hosts.yaml', () => {
     expect(stderr).not.toContain('SECRETTEXT');
   });
 
-  it('is refused where it is not there, or beside the name of a cluster', async () => {
+  it('is refused if it is missing, or combined with a cluster name', async () => {
     const main = join(import.meta.dirname, '../main.ts');
     const asked = (...args: string[]) =>
       execa(process.execPath, [main, 'precheck', ...args], { reject: false });

@@ -33,7 +33,7 @@ async function writePair(): Promise<string> {
   return ca;
 }
 
-it('serves REST, its documentation and probes over TLS until it is told to stop', async () => {
+it('serves REST, its documentation and probes over TLS until it is stopped', async () => {
   const ca = await writePair();
   const releases = { 'v1.34.4': {} };
   await writeFile(join(dir, 'artifacts.json'), JSON.stringify({ baseUrl: 'http://x', releases }));
@@ -99,7 +99,7 @@ it('serves REST, its documentation and probes over TLS until it is told to stop'
   await expect(get(`https://127.0.0.1:${port}/healthz`)).rejects.toThrow();
 });
 
-it('serves admission in a program of its own', async () => {
+it('serves admission in a separate program', async () => {
   const ca = await writePair();
   await writeFile(join(dir, 'artifacts.json'), JSON.stringify({ baseUrl: 'http://x', releases: {} }));
   const [port = 0, probePort = 0] = await freePorts(2);
@@ -118,7 +118,7 @@ it('serves admission in a program of its own', async () => {
   await dispatcher.close();
 });
 
-it('takes up a new certificate while it serves, and never half of one', async () => {
+it('loads a new certificate while it serves, but never a mismatched pair', async () => {
   await writePair();
   const [port = 0] = await freePorts(1);
   const app = Fastify({
@@ -154,7 +154,7 @@ it('takes up a new certificate while it serves, and never half of one', async ()
   await service.stop();
 });
 
-it('ends with its last answer, though the connection would be kept', async () => {
+it('stops after its last answer, even on a keep-alive connection', async () => {
   const ca = await writePair();
   const [port = 0] = await freePorts(1);
   const app = Fastify({ https: { cert: await text('tls.crt'), key: await text('tls.key') } });

@@ -35,7 +35,7 @@ const groups = (untouched: string[] = []) =>
     ]),
   );
 
-it('has each host under its address, in the groups of its duties and in that of its action', () => {
+it('lists each host under its address, in the groups of its duties and its action', () => {
   expect(groups(['10.0.0.3'])).toEqual({
     'kube-master': ['10.0.0.1'],
     'kube-node': ['10.0.0.2', '10.0.0.3'],
@@ -48,7 +48,7 @@ it('has each host under its address, in the groups of its duties and in that of 
   });
 });
 
-it('says how to reach a host, what its node is called, and which run this is', () => {
+it('describes how to reach a host, its node name, and the run', () => {
   const { all } = inventoryOf(runSpec);
   expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_port: 22, node_name: 'n2' });
   expect(all.hosts['10.0.0.1']).toMatchObject({ schedulable: true });

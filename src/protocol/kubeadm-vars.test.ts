@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { kubeadmVars } from './kubeadm-vars.ts';
 
-it('makes variables of what is said, and of nothing else', () => {
+it('sets variables only for given fields', () => {
   expect(kubeadmVars(undefined)).toEqual({});
   expect(kubeadmVars({})).toEqual({ made_with: expect.any(String) });
   expect(
@@ -22,13 +22,13 @@ it('makes variables of what is said, and of nothing else', () => {
   });
 });
 
-it('tells of a proxy only what is said', () => {
+it('sets only the given fields of a proxy', () => {
   expect(JSON.stringify(kubeadmVars({ proxy: { httpProxy: 'http://p:1' } })['proxy'])).toBe(
     '{"http":"http://p:1"}',
   );
 });
 
-it('bounds the audit log, whatever is left out', () => {
+it('limits the audit log even if fields are omitted', () => {
   const policy = { rules: [{ level: 'Metadata' as const }] };
   expect(kubeadmVars({ audit: { policy, maxBackups: 2 } })).toMatchObject({
     audit_policy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...policy },
@@ -36,7 +36,7 @@ it('bounds the audit log, whatever is left out', () => {
   });
 });
 
-it('names what a control plane cannot be given later, whatever the order of its fields', () => {
+it('changes made_with only for settings that cannot be changed later', () => {
   const named = (kubeadm: Parameters<typeof kubeadmVars>[0]) => kubeadmVars(kubeadm)['made_with'];
   const one = named({ certSANs: ['a'], encryptionAtRest: true });
   expect(named({ encryptionAtRest: true, certSANs: ['a'] })).toBe(one);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { reportSchema } from './report.ts';
 
-it('shows no control characters of a host in a message, and keeps its lines', () => {
+it('strips control characters of a host from a message, and keeps its lines', () => {
   const message = 'a\u001b[31mred\u001b[0m\r\nb\u202e\u0007c';
   const { message: text, hosts } = reportSchema.parse({
     success: false,

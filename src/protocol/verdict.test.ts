@@ -10,7 +10,7 @@ const hosts = (count: number, ok: boolean) =>
     message: 'why '.repeat(80),
   }));
 
-it('names every host, with less of why the more there are', () => {
+it('names every host, with shorter messages for more hosts', () => {
   for (const count of [1, 20, 50]) {
     const text = verdictOf({ success: true, message: 'done', hosts: hosts(count, false) });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);
@@ -18,12 +18,12 @@ it('names every host, with less of why the more there are', () => {
   }
 });
 
-it('names no host where there is no room for all, so that none passes for clean', () => {
+it('names no host if there is no room for all, so that none counts as clean', () => {
   const text = verdictOf({ success: true, message: 'done', hosts: hosts(1000, true) });
   expect(reportFrom(text)).toEqual({ success: true, message: 'done', hosts: [] });
 });
 
-it('holds no secret', () => {
+it('contains no secret', () => {
   const [host] = hosts(1, true);
   const reported = host ? [{ ...host, hostKeys: ['ssh-ed25519 KEYS'] }] : [];
   const text = verdictOf({ success: true, message: 'done', kubeconfig: 'KUBECONFIG', hosts: reported });

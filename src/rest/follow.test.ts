@@ -24,7 +24,7 @@ async function reportedOf(
   return reported;
 }
 
-it('is told once, though the server that told it was killed, and the next one stopped', async () => {
+it('prints a log once, although servers were killed and stopped meanwhile', async () => {
   const reported = await reportedOf(
     { lines: ['head', 'a'], end: cut },
     { lines: [], end: cut },
@@ -34,7 +34,7 @@ it('is told once, though the server that told it was killed, and the next one st
   expect(reported).toEqual(['head', 'a', 'b', 'b', 'end']);
 });
 
-it('is told whole where it is the log of another operation by now', async () => {
+it('prints the whole log if it now belongs to another operation', async () => {
   const reported = await reportedOf(
     { lines: ['head', 'a', 'b'], end: cut },
     { lines: ['head', 'c', 'b', 'end'] },
@@ -42,17 +42,17 @@ it('is told whole where it is the log of another operation by now', async () => 
   expect(reported).toEqual(['head', 'a', 'b', 'c', 'b', 'end']);
 });
 
-it('is not asked for again where it never began, or where the answer is no', async () => {
+it('does not retry if the log never started or the server refuses', async () => {
   await expect(reportedOf({ lines: [], end: cut })).rejects.toThrow('other side closed');
   await expect(reportedOf({ lines: ['head'], end: cut })).rejects.toThrow('no more tries');
 });
 
-it('is told to its end, whatever a host prints', async () => {
+it('prints a log to its end, even if a host prints the line of an interruption', async () => {
   const lines = ['head', BROKEN_OFF, 'b', BROKEN_OFF];
   expect(await reportedOf({ lines, end: async () => 'complete' })).toEqual(lines);
 });
 
-it('goes on where the server says outside the text that it breaks off', async () => {
+it('continues if the server reports an interruption outside the text', async () => {
   const reported = await reportedOf(
     { lines: ['head', 'a'], end: async () => 'broken-off' },
     { lines: ['head', 'a', 'end'] },

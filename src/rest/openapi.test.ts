@@ -29,13 +29,13 @@ function undescribed(value: unknown, path: string): string[] {
 }
 
 describe('the OpenAPI document', () => {
-  it('has an operation of each route, with a name of its own, each parameter described', () => {
+  it('has one operation for each route, with a unique id and described parameters', () => {
     const ids = operations.map((operation) => operationSchema.parse(operation).operationId);
     expect(ids.sort()).toEqual(routes.map(({ operationId }) => operationId).sort());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('requires a body only where one is, and answers every error with one schema', () => {
+  it('requires a body only if the route has one, and uses one error schema', () => {
     for (const operation of operations) {
       const { operationId, requestBody, responses } = operationSchema.parse(operation);
       expect([operationId, requestBody?.required ?? false]).toEqual([
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
   });
 
   it.each(routes.map((route) => [route.operationId, route] as const))(
-    'has an example of %s that is right',
+    'has a valid example of %s',
     (_id, route) => {
       const { params, body, answer } = route.example;
       expect(route.params.safeParse(params).success).toBe(true);

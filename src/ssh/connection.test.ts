@@ -20,7 +20,7 @@ afterEach(() => {
   server.close();
 });
 
-it('gives up once, and quietly, on a host that takes a connection and says nothing', async () => {
+it('fails once on a host that accepts a connection but does not answer', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
@@ -32,7 +32,7 @@ it('gives up once, and quietly, on a host that takes a connection and says nothi
   await closed.promise;
 });
 
-it('tells a closed port from one that says nothing, or speaks another protocol, by no word', async () => {
+it('reports a closed port, a silent port and another protocol with the same message', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const open = typeof address === 'object' && address ? address.port : 0;
@@ -53,7 +53,7 @@ it('tells a closed port from one that says nothing, or speaks another protocol, 
   expect(closedPort).toMatch(/does not answer as an SSH server; check its address and port/);
 });
 
-it('says that a host is out of reach whose connection has ended before a command, or ends during it', async () => {
+it('reports Unreachable if the connection ends before or during a command', async () => {
   await using host = await sshHost('grants');
   const { run, close } = await connect(host.target('root'));
   const during = run('sleep 60', { timeoutMs: 10_000 }).catch((error: unknown) => error);
@@ -68,7 +68,7 @@ it('says that a host is out of reach whose connection has ended before a command
   close();
 });
 
-it('logs in by the key, and by the password only where the key is refused', async () => {
+it('logs in with the key, and with the password only if the key is refused', async () => {
   const byBoth = async (lets: (method: string) => boolean) => {
     await using host = await sshHost('grants', undefined, lets);
     const { close } = await connect({ ...host.target('root', 'x'), privateKey: keyPair().private });

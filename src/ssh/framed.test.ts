@@ -36,7 +36,7 @@ it.each<[string, (marker: string) => string, boolean, { code: number; stdout: st
   expect(frame.read(result)).toEqual({ ...read, stderr: '' });
 });
 
-it('reads a host that repeats the mark in linear time', () => {
+it('reads a host that repeats the marker in linear time', () => {
   const { frame, marker } = known();
   const text = `${marker}\n`.repeat(Math.floor(2 ** 20 / (marker.length + 1)));
   const result = { code: 137, stdout: text, stderr: text };

@@ -43,11 +43,11 @@ describe('known_hosts', () => {
       false,
     ],
     ['a comment', `# 10.0.0.1 ${TYPE} ${key}`, '10.0.0.1', 22, false],
-  ])('%s', (_what, line, host, port, found) => {
+  ])('handles %s', (_what, line, host, port, found) => {
     expect(pinned(line, host, port)).toEqual(found ? [key] : []);
   });
 
-  it('keeps every key of a host, and knows those that are revoked', () => {
+  it('keeps every key of a host, and finds revoked keys', () => {
     const text = `10.0.0.1 ${TYPE} ${key}\n10.0.0.1 ${TYPE} ${other}\n@revoked * ${TYPE} ${other}\n`;
     expect(pinned(text)).toEqual([key, other]);
     expect([...pinsOf(text, '10.0.0.1', 22).revoked]).toEqual([other]);
@@ -62,11 +62,11 @@ describe('known_hosts', () => {
     expect(() => pinned(text)).toThrow(message);
   });
 
-  it('does not mind lines that concern others', () => {
+  it('ignores lines for other hosts', () => {
     expect(pinned(`@cert-authority *.example.com ${TYPE} ${key}\nother ssh-dss AAAA\n`)).toEqual([]);
   });
 
-  it('reads what it writes', () => {
+  it('reads a line that it wrote', () => {
     expect(pinned(knownHostLine('10.0.0.1', 2222, blob(TYPE, 1)), '10.0.0.1', 2222)).toEqual([key]);
   });
 });

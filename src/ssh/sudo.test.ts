@@ -37,14 +37,14 @@ async function runAs(
 }
 
 describe('a user who is not root', () => {
-  it('runs a command line as root, whatever quotes it has, and standard input reaches it', async () => {
+  it('runs a command line with quotes as root, with its standard input', async () => {
     const line = `cat; echo "it's $HOME" >&2; exit 7`;
     const { result, calls } = await runAs('ops', 'grants', line, { input: 'a secret\n' });
     expect(result).toEqual<RunResult>({ code: 7, stdout: 'a secret\n', stderr: "it's /became/root\n" });
     expect(calls.join()).not.toContain('a secret');
   });
 
-  it('costs no further round trip where the command succeeds', async () => {
+  it('needs no extra round trip if the command succeeds', async () => {
     const { asked } = await runAs('ops', 'grants', 'exit 0');
     expect(asked).toHaveLength(1);
   });
@@ -62,21 +62,21 @@ describe('a user who is not root', () => {
     ],
     ['lets no command start another', { says: 'Permission denied', code: 126 }, /"Defaults:ops !noexec"/],
     ['is missing', 'is missing', /not found\): install sudo, and write the line "ops ALL=/],
-  ])('is told what to do where sudo %s', async (_what, sudo, message) => {
+  ])('gets an error with the fix if sudo %s', async (_what, sudo, message) => {
     const { result } = await runAs('ops', sudo, '/bin/sh -s', { input: 'exit 0\n'.repeat(20_000) });
     expect(result).toMatchObject({
       error: { reason: 'SudoRefused', message: expect.stringMatching(message) },
     });
   });
 
-  it('gets a message that fits into a report, however much sudo says', async () => {
+  it('gets a short error even if sudo prints a long message', async () => {
     const { result } = await runAs('ops', { says: 'no '.repeat(2_000), code: 1 }, 'exit 0');
     expect('error' in result && result.error.message.length).toBeLessThan(500);
   });
 });
 
 it.each([undefined, 'secret'])(
-  'says of a user whose shell runs nothing that the shell is at fault, not sudo (password: %s)',
+  'blames the shell, not sudo, if the login shell runs no command (password: %s)',
   async (password) => {
     const fed: string[] = [];
     const nologin = () => {
@@ -110,7 +110,7 @@ describe('a user who is not root, with a password', () => {
     // Before the first command, before each command, and for the command.
     ['wants it', wants, [password, password, password]],
     ['does not', 'grants', []],
-  ])('runs a command line whose input is its own, where sudo %s', async (_what, sudo, expected) => {
+  ])('runs a command without the password in its input if sudo %s', async (_what, sudo, expected) => {
     const { result, calls, tried, received } = await runAs('ops', sudo, `cat; echo "$HOME"`, {
       password,
       input,
@@ -121,18 +121,18 @@ describe('a user who is not root, with a password', () => {
     expect(calls.join()).not.toContain('p w');
   });
 
-  it('has it stand before what comes as a stream', async () => {
+  it('sends the password before a streamed input', async () => {
     const stream = Readable.from(['first\n', 'second\n']);
     const { result } = await runAs('ops', wants, 'cat', { password, input: stream });
     expect(result).toMatchObject({ stdout: input });
   });
 
-  it('gets the exit code of a command, and is done with one that reads nothing', async () => {
+  it('gets the exit code of a command, even if it reads no input', async () => {
     const { result } = await runAs('ops', wants, 'exit 7', { password, input: 'x\n'.repeat(200_000) });
     expect(result).toMatchObject({ code: 7 });
   });
 
-  it('tries a wrong one once, however many commands there are, and nothing that they read', async () => {
+  it('tries a wrong password once for several commands, and tries no input as password', async () => {
     const { result, tried } = await runAs('ops', { wants: 'yes' }, 'cat', {
       password: 'no',
       input,
@@ -144,7 +144,7 @@ describe('a user who is not root, with a password', () => {
     expect(tried).toEqual(['no']);
   });
 
-  it('is not taken for a command where sudo does not ask any more', async () => {
+  it('does not run the password as a command if sudo no longer asks', async () => {
     await using host = await sshHost('grants');
     const { stdout } = await execa('/bin/sh', ['-c', bySudo('/bin/sh -s', true)], {
       input: 'echo "$HOME" of the password\necho as it was sent\n',
@@ -154,7 +154,7 @@ describe('a user who is not root, with a password', () => {
     expect(stdout).toBe('as it was sent');
   });
 
-  it('tries one that is not right any more once with a command, and nothing that it reads', async () => {
+  it('tries an outdated password once with a command, and tries no input', async () => {
     await using host = await sshHost({ wants: 'yes' });
     const child = execa('/bin/sh', ['-c', bySudo('cat', true)], {
       input: `no\n${input}`,
@@ -168,7 +168,7 @@ describe('a user who is not root, with a password', () => {
 });
 
 describe('root', () => {
-  it.each<Sudo>(['grants', 'is missing'])('never calls sudo, where it %s', async (sudo) => {
+  it.each<Sudo>(['grants', 'is missing'])('never calls sudo if it %s', async (sudo) => {
     const { result, asked, calls } = await runAs('root', sudo, 'exit 3');
     expect(result).toMatchObject({ code: 3 });
     expect([asked, calls]).toEqual([[expect.stringContaining('exit 3')], []]);

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-it('guards the record of a cluster while it is being deleted, and lets it end', async () => {
+it('guards the annotations of a cluster during its deletion, and lets the deletion finish', async () => {
   const { alice, controller } = world.clients;
   await controller.create(KUBERNETES_CLUSTERS, object('going', { [annotations.clusterId]: 'id-going' }));
   await patch(alice, 'going', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/going'] } });
@@ -53,7 +53,7 @@ it('guards the record of a cluster while it is being deleted, and lets it end', 
   await expect.poll(() => alice.find(KUBERNETES_CLUSTERS, key('going'))).toBeUndefined();
 });
 
-it('refuses an id that is none, by its field', async () => {
+it('refuses an invalid cluster-id, by its field', async () => {
   const created = world.clients.alice.create(
     KUBERNETES_CLUSTERS,
     object('odd', { [annotations.clusterId]: 'a/b' }),

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-it('holds a namespace to its networks and to its numbers of clusters and hosts', async () => {
+it('limits the networks, clusters and hosts of a namespace', async () => {
   await expect(create(object('a', '192.0.2.1'))).rejects.toThrow(
     /masterList\[0\]\.ip: 192\.0\.2\.1 is in no network .*10\.8\.0\.0\/16/,
   );
@@ -49,7 +49,7 @@ it('holds a namespace to its networks and to its numbers of clusters and hosts',
   await patch({ metadata: { labels: { team: 'a' } } });
 });
 
-it('refuses new hosts while the limits are not valid, and lets clusters be deleted', async () => {
+it('refuses new hosts while the limits are invalid, but allows a deletion', async () => {
   limit('default: { hosts: all }');
   await expect(create(object('c', '10.8.0.1'))).rejects.toThrow(
     /cannot be checked .* an administrator must correct/,

@@ -40,7 +40,7 @@ const patch = (who: Client, name: string, change: object) =>
   who.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }, change, { type: 'merge' });
 const word = (value: string) => ({ metadata: { annotations: { [annotations.operation]: value } } });
 
-it('asks whoever has hooks run for the right to do so, at every change that has them run anew', async () => {
+it('requires the hook permission for every change that runs hooks again', async () => {
   const { alice, bob } = world.clients;
   const hooks = (configMap: string) => ({
     hooks: { preCreate: [{ configMap, key: 'a', sha256: '0'.repeat(64) }] },
@@ -65,7 +65,7 @@ it('asks whoever has hooks run for the right to do so, at every change that has 
   world.offer.hooks = true;
 });
 
-it('asks whoever edits settings that rule the cluster for the right to its kubeconfig', async () => {
+it('requires the kubeconfig permission for edits of privileged settings', async () => {
   const { alice, bob } = world.clients;
   await alice.create(KUBERNETES_CLUSTERS, object('ruled', spec()));
   const patches = [{ target: 'kube-apiserver', merge: {} }];

@@ -147,7 +147,7 @@ describe('the webhook, called by the API server', () => {
     expect(await verdict(clients.alice, cluster)).toMatch(reason);
   });
 
-  it('lets through what is right, a copy with its id, and asks who may read the Secret', async () => {
+  it('allows a valid object and a copy with its id, and checks the Secret permission', async () => {
     const good = object('good', spec({}, 2), { [annotations.operation]: 'creating' });
     expect(await verdict(clients.alice, good)).toBe('allowed');
     const copy = object('copy', spec({}, 2), {
@@ -162,7 +162,7 @@ describe('the webhook, called by the API server', () => {
     await expect(clients.bob.create(KUBERNETES_CLUSTERS, naming)).rejects.toSatisfy(isForbidden);
   });
 
-  it('asks whoever writes terminating for the right to delete', async () => {
+  it('requires the delete permission to write terminating', async () => {
     const { alice, bob } = clients;
     await created('doomed', 2);
     await expect(patch(bob, 'doomed', word('terminating'))).rejects.toThrow(
@@ -171,7 +171,7 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(alice, 'doomed', word('terminating'))).resolves.toBeDefined();
   });
 
-  it('asks whoever lets go what was only planned for the rights to do it', async () => {
+  it('requires the permissions of the operation to end its dry run', async () => {
     const { alice, bob, carol } = clients;
     const isOver = marked(annotations.dryRun, null);
     await created('planned', 2);
@@ -190,7 +190,7 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(alice, 'planned', marked(annotations.dryRun, 'yes'))).rejects.toThrow(/is not "All"/);
   });
 
-  it('lets whoever may change a cluster cancel what runs, by name, but no deletion', async () => {
+  it('lets a user with update cancel the operation by id, but not a deletion', async () => {
     const { alice, bob } = clients;
     await created('halted', 2);
     const [id, other] = ['bcdfghjklm', 'xxxxxxxxxx'];
@@ -213,7 +213,7 @@ describe('the webhook, called by the API server', () => {
     await patch(alice, 'halted', { metadata: { finalizers: [] } });
   });
 
-  it('asks whoever makes the operator use a Secret for the right to that very Secret', async () => {
+  it('requires permission for the Secret in every change that makes the operator use it', async () => {
     const { alice, bob, carol } = clients;
     await created('lent', 2);
     const hosts = (...nodeList: object[]) => ({ spec: { cluster: { nodeList } } });
@@ -251,7 +251,7 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(carol, 'lent', marked(annotations.requestId, 'again'))).rejects.toThrow(/"keys"/);
   });
 
-  it('asks whoever has files of a ConfigMap applied for the rights to read it, and to the cluster', async () => {
+  it('requires ConfigMap and kubeconfig permissions for manifests', async () => {
     const { alice, bob } = clients;
     const files = (...names: string[]) => ({
       addons: { manifests: names.map((configMap) => ({ configMap, key: 'a', sha256: '0'.repeat(64) })) },
@@ -268,7 +268,7 @@ describe('the webhook, called by the API server', () => {
     await patch(alice, 'filed', word('creating'));
   });
 
-  it('holds a scale operation to its workers', async () => {
+  it('limits a scale operation to changes of workers', async () => {
     await created('scaled', 2, 3);
     const { alice } = clients;
     const scale = (asked: string, change: object) =>
@@ -289,7 +289,7 @@ describe('the webhook, called by the API server', () => {
     await scale('scaling-up', { nodeList: [2, 3, 4].map(host) });
   });
 
-  it('writes who asked, whatever he says', async () => {
+  it('sets the requesting user, and overrides a forged name', async () => {
     const { alice, bob, carol } = clients;
     await created('traced', 2);
     const named = async (by: string = annotations.requestedBy) =>
@@ -316,7 +316,7 @@ describe('the webhook, called by the API server', () => {
     await patch(alice, 'traced', { metadata: { finalizers: [] } });
   });
 
-  it('refuses at once an edit that can never be carried out', async () => {
+  it('refuses an edit that can never be carried out', async () => {
     await created('fixed', 2);
     const { alice } = clients;
     const edits: [object, RegExp][] = [
@@ -331,7 +331,7 @@ describe('the webhook, called by the API server', () => {
       await expect(patch(alice, 'fixed', { spec: { cluster } })).rejects.toThrow(reason);
   });
 
-  it('keeps results and identity for the controller', async () => {
+  it('lets only the controller write results and identity', async () => {
     await created('guarded');
     const { alice, controller } = clients;
     await expect(patch(alice, 'guarded', word('scale-up-finished'))).rejects.toThrow(/only the controller/);
@@ -344,7 +344,7 @@ describe('the webhook, called by the API server', () => {
     await patch(controller, 'guarded', word('scale-up-finished'));
   });
 
-  it('holds whoever orders replacements to his rights, and the controller to what was ordered', async () => {
+  it('checks the permissions for a policy, and limits the controller to that policy', async () => {
     const { alice, bob, controller } = clients;
     const lists = (...masters: number[]) => ({ cluster: { masterList: masters.map(host) } });
     await createdAs('remedied', spec({ masterList: [1, 2, 3].map(host) }));
@@ -379,7 +379,7 @@ describe('the webhook, called by the API server', () => {
     await patch(bob, 'remedied', policy(null));
   });
 
-  it('lets a word wait for what runs, and never holds up status or deletion', async () => {
+  it('accepts an operation annotation during an operation, and never blocks status or deletion', async () => {
     const { alice } = clients;
     await alice.create(
       KUBERNETES_CLUSTERS,
@@ -395,7 +395,7 @@ describe('the webhook, called by the API server', () => {
     await expect.poll(() => alice.find(KUBERNETES_CLUSTERS, key('busy'))).toBeUndefined();
   });
 
-  it('answers probes, and refuses what is no review', async () => {
+  it('answers probes, and refuses a body that is not an AdmissionReview', async () => {
     expect((await world.app.inject('/healthz')).body).toBe('ok');
     const bad = await world.app.inject({ method: 'POST', url: '/validate/kubernetesclusters', payload: {} });
     expect(bad.statusCode).toBe(400);

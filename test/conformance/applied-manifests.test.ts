@@ -74,7 +74,7 @@ async function apply(...files: [name: string, text: string][]) {
   });
 }
 
-it('applies objects whose definition and namespace come with them, and changes nothing when it is done', async () => {
+it('applies objects that precede their definition and namespace, and changes nothing the second time', async () => {
   const files: [string, string][] = [
     ['addons/widgets.yaml', WRONG_WAY_ROUND],
     ['addons/own.yaml', configMap('{{ mine }} $HOME `id`')],
@@ -89,7 +89,7 @@ it('applies objects whose definition and namespace come with them, and changes n
   expect(await apply(...files)).toMatchObject({ stdout: '', exitCode: 0 });
 });
 
-it('says in kubectl’s words what cannot be applied, and takes over nothing that somebody else has set', async () => {
+it('reports the error of kubectl, and takes over no field of another manager', async () => {
   const wrong = await apply(['addons/wrong.yaml', `${configMap('x')}unheard: 1\n`]);
   expect(wrong.exitCode).toBe(1);
   expect(wrong.stderr).toMatch(/^addons\/wrong\.yaml: .*\.unheard: field not declared/);

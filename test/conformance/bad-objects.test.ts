@@ -178,7 +178,7 @@ const fieldOf = ({ path }: Property) =>
 describe.each(properties.map((property) => [fieldOf(property), property] as const))(
   '%s',
   (field, property) => {
-    it('is refused by the API server where it is wrong', async () => {
+    it('is rejected by the API server if it is invalid', async () => {
       for (const { what, value } of variantsOf(property)) {
         if (what !== 'invalid') continue;
         const said = await answerOf(strict.client, withValue(full(1), property.path, value));
@@ -186,7 +186,7 @@ describe.each(properties.map((property) => [fieldOf(property), property] as cons
       }
     });
 
-    it('has one condition that says what is wrong, and heals', async () => {
+    it('is reported in one condition if it is invalid, until it is corrected', async () => {
       for (const { what, value } of variantsOf(property)) {
         const cluster = await judged('demo', withValue(full(0), property.path, value));
         const given = `${what}: ${JSON.stringify(value)?.slice(0, 80)}`;
@@ -205,7 +205,7 @@ describe.each(properties.map((property) => [fieldOf(property), property] as cons
   },
 );
 
-it('a cluster that is asked for with a bad spec is made once that is corrected', async () => {
+it('a cluster with an invalid spec is created once the spec is corrected', async () => {
   // The hosts of one list are enough: hosts of all lists have the same schema.
   const some = properties.filter(({ path: [, list = ''], path }) => list === 'nodeList' || path.length < 3);
   const wrong = some.flatMap((property) => {

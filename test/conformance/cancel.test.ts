@@ -54,8 +54,8 @@ const states = async () => {
     .sort((a, b) => (a.spec.ip < b.spec.ip ? -1 : 1))
     .map(({ status }) => [status?.state, status?.touched ?? false]);
 };
-describe('an operation that is cancelled', () => {
-  it('stops where it is, says what each host has, and the next one goes on from there', async () => {
+describe('a cancelled operation', () => {
+  it('stops, reports the result of each host, and the next operation continues from there', async () => {
     script = stopsWhenReported({
       kind: 'report',
       success: false,
@@ -97,7 +97,7 @@ describe('an operation that is cancelled', () => {
       .toMatchObject({ items: [] });
   });
 
-  it('ends at once where nothing was begun', async () => {
+  it('ends at once between two attempts, and its hosts count as touched', async () => {
     await operator.apply('demo', { ...spec(2), paused: true }, 'creating', 'a');
     await operator.until(
       'demo',
@@ -120,7 +120,7 @@ describe('an operation that is cancelled', () => {
     ]);
   });
 
-  it('is done where its run was done first', async () => {
+  it('finishes if its run succeeded first', async () => {
     const go = Promise.withResolvers<Ending>();
     script = () => go.promise;
     await operator.apply('demo', spec(2), 'creating', 'a');
@@ -132,7 +132,7 @@ describe('an operation that is cancelled', () => {
     expect(cluster?.status?.operation?.result).toBe('finished');
   });
 
-  it('is not touched by the id of another, and a deletion not by its own', async () => {
+  it('ignores the id of another operation, and a deletion ignores its own id', async () => {
     const go = Promise.withResolvers<Ending>();
     script = () => go.promise;
     await operator.apply('demo', spec(2), 'creating', 'a');
@@ -150,7 +150,7 @@ describe('an operation that is cancelled', () => {
     expect(await states()).toEqual([]);
   });
 
-  it('is deleted while it stops', async () => {
+  it('gives way to a deletion while it stops', async () => {
     script = (job) => (job.startsWith('create') ? { kind: 'hang' } : success);
     await operator.apply('demo', spec(2), 'creating', 'a');
     await running();
@@ -164,7 +164,7 @@ describe('an operation that is cancelled', () => {
     await expect.poll(left).toEqual([]);
   });
 
-  it('is cancelled all the same when the operator restarts at each point of it', async () => {
+  it('is cancelled though the operator restarts at each point', async () => {
     const stop = Promise.withResolvers<void>();
     script = async () => {
       await stop.promise;

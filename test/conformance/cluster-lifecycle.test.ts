@@ -42,7 +42,7 @@ const gone = () => operator.until('demo', (cluster) => cluster === undefined);
 const remove = () =>
   operator.client.delete(KUBERNETES_CLUSTERS, { namespace: operator.namespace, name: 'demo' });
 
-describe('a cluster, by annotation', () => {
+describe('a cluster with operation annotations', () => {
   it('is created, scaled up and down, deleted, and leaves nothing behind', async () => {
     const cluster = await created(2, 3);
     expect(phase(cluster)).toBe('Running');
@@ -84,7 +84,7 @@ describe('a cluster, by annotation', () => {
     await expect.poll(() => names(JOBS)).toEqual([]);
   });
 
-  it('says of an object that asks for nothing how to ask', async () => {
+  it('shows in its summary how to request a creation', async () => {
     await operator.apply('demo', spec(2));
     const cluster = await operator.until('demo', (now) => now?.status?.summary !== undefined);
     expect(cluster?.status?.summary).toContain('annotate app.kubernetes.io/operation=creating');
@@ -94,14 +94,14 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toEqual([]);
   });
 
-  it('runs nothing twice however often its manifest is applied', async () => {
+  it('runs no operation again when its manifest is applied again', async () => {
     await created(2);
     await operator.apply('demo', spec(2), 'creating');
     await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
     expect(operator.started).toHaveLength(1);
   });
 
-  it('keeps a word that comes while it works, and does it next', async () => {
+  it('keeps an operation annotation that was set meanwhile, and runs it next', async () => {
     script = async (job) => {
       if (job.startsWith('create')) await operator.apply('demo', spec(2, 3), 'scaling-up', 'meanwhile');
       return success;
@@ -111,7 +111,7 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation).toMatchObject({ sequence: 2, requestId: 'meanwhile' });
   });
 
-  it('does the same word next too, where the spec beside it is another by then', async () => {
+  it('runs the same operation next too, if its spec changed meanwhile', async () => {
     await created(2, 3, 4);
     script = async () => {
       if (operator.started.length === 2) await operator.apply('demo', spec(2), 'scaling-down');
@@ -126,7 +126,7 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation).toMatchObject({ name: 'scale-down', result: 'finished' });
   });
 
-  it('goes on counting from the cluster state Secret when its status is lost', async () => {
+  it('continues its sequence from the cluster state Secret when its status is lost', async () => {
     await created(2);
     const key = { namespace: operator.namespace, name: 'demo' };
     const toStatus = { type: 'merge', subresource: 'status' } as const;
@@ -137,7 +137,7 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation?.sequence).toBe(2);
   });
 
-  it('infers a scale-up, and asks before it removes', async () => {
+  it('infers a scale-up, and asks for confirmation before a scale-down', async () => {
     await created(2);
     await operator.apply('demo', spec(2, 3));
     await operator.until(
@@ -159,7 +159,7 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toHaveLength(2);
   });
 
-  it('takes hosts out by an edit alone where the policy orders it', async () => {
+  it('scales down by an edit alone if the policy allows it', async () => {
     await created(2, 3);
     await operator.apply('demo', { ...spec(2), policy: { inferDestructive: true } });
     const isDone = (cluster: KubernetesCluster | undefined) =>
@@ -168,7 +168,7 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toHaveLength(2);
   });
 
-  it('fails with the reason of its report, and succeeds when it is asked again', async () => {
+  it('fails with the reason of its report, and succeeds with the next request', async () => {
     script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'host away' });
     await operator.apply('demo', spec(2), 'creating', 'a');
     const failed = await operator.until('demo', (cluster) => word(cluster) === 'create-failed');
@@ -184,13 +184,13 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation?.sequence).toBe(2);
   });
 
-  it('starts a lost attempt again under the same sequence', async () => {
+  it('repeats a lost attempt under the same sequence', async () => {
     script = (job) => (job.endsWith('-1') ? { kind: 'lost' } : success);
     const cluster = await created(2);
     expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 2 });
   });
 
-  it('is not disturbed by a restart while its Job runs', async () => {
+  it('keeps its Job when the operator restarts', async () => {
     script = () => ({ kind: 'hang' });
     await operator.apply('demo', spec(2), 'creating');
     await operator.until(
@@ -202,7 +202,7 @@ describe('a cluster, by annotation', () => {
     expect(await names(JOBS)).toHaveLength(1);
   });
 
-  it('is deleted while it is being created, and when its namespace goes', async () => {
+  it('is deleted with its namespace while it is being created', async () => {
     script = (job) => (job.startsWith('create') ? { kind: 'hang' } : success);
     await operator.apply('demo', spec(2), 'creating');
     await operator.until('demo', (cluster) => cluster?.status?.operation?.step === 'precheck');
@@ -212,7 +212,7 @@ describe('a cluster, by annotation', () => {
     await expect.poll(() => names(HOSTS)).toEqual([]);
   });
 
-  it('ends its deletion though a host is away, and remembers that host', async () => {
+  it('ends its deletion though a host is away, and keeps the record of that host', async () => {
     await created(2);
     script = () => ({ kind: 'report', success: true, failedHosts: [host(2).ip] });
     await remove();
@@ -224,7 +224,7 @@ describe('a cluster, by annotation', () => {
     await operator.until('second', (cluster) => word(cluster) === 'create-finished');
   });
 
-  it('resets its hosts though somebody stripped its finalizer', async () => {
+  it('resets its hosts though a user removed its finalizer', async () => {
     await created(2);
     script = () => ({ kind: 'hang' });
     await remove();
@@ -246,7 +246,7 @@ describe('a cluster, by annotation', () => {
     await expect.poll(() => names(JOBS)).toEqual([]);
   });
 
-  it('fetches the kubeconfig when the report was lost, and again when its Secret is', async () => {
+  it('fetches the kubeconfig when the report is lost, and when its Secret is', async () => {
     script = (job) => (job.startsWith('create') ? { kind: 'undelivered' } : success);
     await created(2);
     const key = { namespace: operator.namespace, name: 'demo-kubeconfig' };

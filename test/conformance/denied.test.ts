@@ -76,7 +76,7 @@ async function forbidJobs(client: Client, namespace: string): Promise<() => Prom
   };
 }
 
-it('says that a policy denies its Job, and goes on by itself once that is lifted', async () => {
+it('reports a policy that denies its Job, and continues once the policy is removed', async () => {
   operator = await startOperator(inject('kubeconfigPath'), () => success, { clock: hasty });
   const lift = await forbidJobs(operator.client, operator.operatorNamespace);
   try {
@@ -154,7 +154,7 @@ async function mayReadSecrets(admin: Client, namespace: string, operatorNamespac
   return reviewSchema.parse(await admin.request('POST', path, review)).status.allowed;
 }
 
-it('deletes a cluster whose namespace goes, though a host of it is away', async () => {
+it('deletes a cluster with its namespace though a host is away', async () => {
   const [, away = ''] = ['10.249.0.1', '10.249.0.2'];
   const script = (job: string): Ending =>
     job.startsWith('delete-') ? { ...success, failedHosts: [away] } : success;
@@ -171,7 +171,7 @@ it('deletes a cluster whose namespace goes, though a host of it is away', async 
     .toBeUndefined();
 });
 
-it('does nothing for a namespace that it does not serve, says so, and begins once it does', async () => {
+it('reports a namespace that it does not serve, and starts once it does', async () => {
   operator = await startOperator(inject('kubeconfigPath'), () => success, {
     clock: hasty,
     clientOf: asShipped,

@@ -160,7 +160,7 @@ async function drained(
   };
 }
 
-it('removes a node once its pods are evicted, and not for what kubectl passes by', async () => {
+it('removes a node once its pods are evicted, and ignores pods that kubectl ignores', async () => {
   const node = await makeNode();
   await makePod(node, 'plain');
   await makePod(node, 'mirror', { bare: true, annotations: { 'kubernetes.io/config.mirror': 'x' } });
@@ -168,7 +168,7 @@ it('removes a node once its pods are evicted, and not for what kubectl passes by
   expect(await drained(node)).toMatchObject({ ok: true, said: '', node: 'gone' });
 });
 
-it('holds a node whose pod has two disruption budgets, and quotes what the API said', async () => {
+it('keeps a node whose pod has two disruption budgets, and quotes the error of the API', async () => {
   const node = await makeNode();
   await makePod(node, 'twice');
   await Promise.all([makeBudget('one', 'twice'), makeBudget('two', 'twice')]);
@@ -179,7 +179,7 @@ it('holds a node whose pod has two disruption budgets, and quotes what the API s
   );
 });
 
-it('holds a node whose pod a budget protects, and names the budget', async () => {
+it('keeps a node whose pod a budget protects, and names the budget', async () => {
   const node = await makeNode();
   await makePod(node, 'kept');
   await makeBudget('keeper', 'kept');
@@ -192,7 +192,7 @@ it('holds a node whose pod a budget protects, and names the budget', async () =>
   );
 });
 
-it('holds a node where a webhook answers evictions with 429', async () => {
+it('keeps a node if a webhook answers evictions with 429', async () => {
   const authority = await createAuthority();
   const { cert, key } = await authority.issue();
   const reviewSchema = z.object({ request: z.object({ uid: z.string() }) });
@@ -275,7 +275,7 @@ it.each<[string, Rules]>([
     ({ method, path, nth }) =>
       method === 'GET' && path.includes('/nodes/') && nth === 0 ? { kind: 'reset' } : undefined,
   ],
-])('drains all the same where the connection of %s fails once', async (_, rules) => {
+])('drains a node though the connection of %s fails once', async (_, rules) => {
   const node = await makeNode();
   const name = `once-${node}`;
   await makePod(node, name);
@@ -286,7 +286,7 @@ it.each<[string, Rules]>([
   ['evictions', (request) => (isEviction(request) ? { kind: 'reset' } : undefined)],
   ['lists of pods', ({ path }) => (path === '/api/v1/pods' ? refusal(500) : undefined)],
   ['every eviction, and lists of pods after the first', afterEvictions()],
-])('holds a node while %s fail', async (_, rules) => {
+])('keeps a node while %s fail', async (_, rules) => {
   const node = await makeNode();
   const name = `never-${node}`;
   await makePod(node, name);
@@ -295,7 +295,7 @@ it.each<[string, Rules]>([
   expect(result.said).toContain(node);
 });
 
-it('refuses a bare pod and data in emptyDir as kubectl does, names the fields, and evicts nothing', async () => {
+it('refuses bare pods and data in emptyDir, names the fields, and evicts nothing', async () => {
   const node = await makeNode();
   await makePod(node, 'bare', { bare: true });
   await makePod(node, 'scratch', { emptyDir: true });
@@ -310,7 +310,7 @@ it('refuses a bare pod and data in emptyDir as kubectl does, names the fields, a
   expect(await drained(node, { env })).toMatchObject({ ok: true, node: 'gone' });
 });
 
-it('lets a node go whose pods only take longer to end than the bound, if its host is reset then', async () => {
+it('removes a node whose pods only terminate slowly, if its host is reset then', async () => {
   const node = await makeNode();
   await makePod(node, 'slow', { graceSeconds: 600 });
   const result = await drained(node);
@@ -318,7 +318,7 @@ it('lets a node go whose pods only take longer to end than the bound, if its hos
   expect(result.reported).toContain('only pods that are terminating are left');
 });
 
-it('holds a Ready node that SSH does not reach: nothing would end its pods', async () => {
+it('keeps a Ready node that SSH does not reach while its pods terminate', async () => {
   const node = await makeNode();
   await makePod(node, 'unseen', { graceSeconds: 600 });
   const result = await drained(node, { how: 'unreached' });
@@ -326,7 +326,7 @@ it('holds a Ready node that SSH does not reach: nothing would end its pods', asy
   expect(result.said).toContain(`${world.namespace}/unseen on ${node}: is told to end and still runs`);
 });
 
-it('drains a Ready node that SSH does not reach, budgets and all', async () => {
+it('drains a Ready node that SSH does not reach, and respects budgets', async () => {
   const node = await makeNode();
   await makePod(node, 'protected');
   await makeBudget('protector', 'protected');
@@ -339,7 +339,7 @@ it('drains a Ready node that SSH does not reach, budgets and all', async () => {
   expect(await drained(node, { how: 'unreached' })).toMatchObject({ ok: true, node: 'gone', pods: [] });
 });
 
-it('removes a node that the cluster finds to be away while it is drained', async () => {
+it('removes a node that becomes not Ready while it is drained', async () => {
   const node = await makeNode();
   await makePod(node, 'dying', { graceSeconds: 600 });
   const running = drained(node, { how: 'unreached' });
@@ -359,13 +359,13 @@ it('removes a node that the cluster finds to be away while it is drained', async
   expect(await running).toMatchObject({ ok: true, node: 'gone' });
 });
 
-it('removes a node that the cluster says is away, whatever is on it', async () => {
+it('removes a node that is not Ready, with all its pods', async () => {
   const node = await makeNode({ ready: 'Unknown' });
   await makePod(node, 'lost', { bare: true, graceSeconds: 600 });
   expect(await drained(node, { how: 'unreached' })).toMatchObject({ ok: true, node: 'gone' });
 });
 
-it('leaves a cordon of a person as it is', async () => {
+it('keeps a cordon that a user set', async () => {
   const node = await makeNode();
   await world.client.patch(
     NODES,

@@ -12,7 +12,7 @@ const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes
 const ansible = join(import.meta.dirname, '../../ansible');
 const text = (path: string) => readFile(join(ansible, path), 'utf8');
 
-it('removes a node only where it has the address of the host that leaves', async () => {
+it('removes a node only if it has the address of the leaving host', async () => {
   const kubeconfig = inject('kubeconfigPath');
   const binaries = await ensureBinaries('kubernetes', ['kubectl'], () => {});
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'drain' });

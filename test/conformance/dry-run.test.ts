@@ -46,7 +46,7 @@ const held = async () =>
   (await operator.client.list(HOSTS, { namespace: operator.operatorNamespace })).items.length;
 
 describe('annotation dry-run', () => {
-  it('plans a creation and looks at its hosts, takes none, and creates once it is gone', async () => {
+  it('plans a creation and prechecks its hosts, takes none, and creates once it is removed', async () => {
     await rehearse('demo', spec(2), 'creating');
     const cluster = await planned('demo');
     expect(cluster?.status?.plan).toMatchObject({
@@ -70,7 +70,7 @@ describe('annotation dry-run', () => {
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['precheck', 'create']);
   });
 
-  it('says what the hosts have against it', async () => {
+  it('reports the problem that the precheck found', async () => {
     const message = 'no room under /var/lib';
     script = () => ({ kind: 'report', success: false, reason: 'PrecheckFailed', message });
     await rehearse('demo', spec(2), 'creating');
@@ -79,7 +79,7 @@ describe('annotation dry-run', () => {
     expect(cluster?.status?.phase).toBe('');
   });
 
-  it('holds an edit that would start by itself', async () => {
+  it('holds back an edit that would start by itself', async () => {
     await operator.apply('demo', spec(2), 'creating');
     await operator.until(
       'demo',
@@ -97,7 +97,7 @@ describe('annotation dry-run', () => {
     await operator.until('demo', (now) => now?.status?.operation?.name === 'scale-up');
   });
 
-  it('is made though the cluster is paused, and tells whose remains are wiped', async () => {
+  it('works though the cluster is paused, and warns which remains are wiped', async () => {
     const { client, operatorNamespace: namespace } = operator;
     const left = { metadata: { namespace: 'other', name: 'left' }, spec: spec(2) };
     await keepHosts(client, namespace, 'old', left, 'Unclean');
@@ -108,7 +108,7 @@ describe('annotation dry-run', () => {
     expect(await held()).toBe(2);
   });
 
-  it('names the cluster that has a host', async () => {
+  it('names the cluster that holds a host', async () => {
     await operator.apply('first', spec(2), 'creating');
     await operator.until('first', (now) => now?.status?.phase === 'Running');
     await rehearse('demo', spec(2), 'creating');
@@ -120,7 +120,7 @@ describe('annotation dry-run', () => {
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create']);
   });
 
-  it('is agreed to by its hash: what is another by then does not begin, and says the difference', async () => {
+  it('is approved by plan hash: a changed plan does not start', async () => {
     await rehearse('demo', spec(2), 'creating');
     const hash = (await planned('demo'))?.status?.plan?.hash ?? '';
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
@@ -146,7 +146,7 @@ describe('annotation dry-run', () => {
     await operator.until('demo', (now) => now?.status?.operation?.sequence === 2);
   });
 
-  it('keeps nobody from deleting, and leaves nothing behind', async () => {
+  it('does not block a deletion, and leaves no Job and no Secret behind', async () => {
     script = () => ({ kind: 'hang' });
     await rehearse('demo', spec(2), 'creating');
     await operator.until('demo', (now) => now?.status?.plan?.result === 'Checking');

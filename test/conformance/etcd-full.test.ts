@@ -17,7 +17,7 @@ const LEASES = {
   namespaced: true,
 };
 
-it('is told of an etcd that is full, which still answers, once no kubelet can renew its lease', async () => {
+it('a probe reports a full etcd, which still answers, once no kubelet can renew its Lease', async () => {
   await using server = await startApiServer({ etcdFlags: [`--quota-backend-bytes=${QUOTA}`] });
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
     userAgent: 'test',

@@ -66,7 +66,7 @@ const runs = () => eventually(() => [...running.keys()].sort());
 const end = (name: Name) => running.get(ipOf(name))?.();
 const resultOf = async (name: Name) => (await get(name))?.status?.operation?.result;
 
-it('runs two at once, fairly across namespaces, through a restart', async () => {
+it('the fleet queue runs two operations at once, fairly by namespace, through a restart', async () => {
   await ask('a1');
   await ask('a2');
   await runs().toEqual([ipOf('a1'), ipOf('a2')]);
@@ -112,7 +112,7 @@ it('runs two at once, fairly across namespaces, through a restart', async () => 
   expect(peak).toBe(MOST);
 });
 
-it('passes over who is paused, and cuts off at once what a deletion ends', async () => {
+it('the fleet queue skips a paused cluster; a deletion takes the place of its creation', async () => {
   for (const name of ['a1', 'a2'] as const) await ask(name);
   await runs().toEqual([ipOf('a1'), ipOf('a2')]);
   await ask('a3');

@@ -53,7 +53,7 @@ async function checksAgain(times: number): Promise<void> {
   await expect.poll(made.checks, { timeout: 30_000 }).toBeGreaterThan(before + times);
 }
 
-it('tells of a node that is away and comes back, and of etcd', async () => {
+it('reports a node that goes away and comes back, and the health of etcd', async () => {
   await start();
   await operator.apply('demo', spec, 'creating');
   const well = await until('Ready', 'True Healthy');
@@ -89,7 +89,7 @@ it('tells of a node that is away and comes back, and of etcd', async () => {
   await expect.poll(reported).toEqual(ofHealth);
 });
 
-it('tells that a host is not as it was made, in words that it may say, and that it is again', async () => {
+it('reports a drifted host until it matches the baseline, and no report with control characters', async () => {
   await start();
   await operator.apply('demo', spec, 'creating');
   await until('HostsAsMade', 'Unknown NotTold');
@@ -113,7 +113,7 @@ it('tells that a host is not as it was made, in words that it may say, and that 
   await expect.poll(reported).toEqual(['HostsDrifted']);
 });
 
-it('tells that the API server does not answer, and that it does again; a restart is no news', async () => {
+it('reports an API server that does not answer until it does; a restart changes nothing', async () => {
   await start();
   await operator.apply('demo', spec, 'creating');
   await until('Ready', 'True Healthy');
@@ -150,7 +150,7 @@ it('tells that the API server does not answer, and that it does again; a restart
     ]);
 });
 
-it('follows nothing that somebody writes into the kubeconfig', async () => {
+it('ignores servers and proxies that a user writes into the kubeconfig', async () => {
   await start();
   const planted: unknown[] = [];
   const trap = createServer((socket) => void planted.push(socket.destroy()));
@@ -176,7 +176,7 @@ it('follows nothing that somebody writes into the kubeconfig', async () => {
   }
 });
 
-it('looks at the others while one hangs, and at none that is being deleted', async () => {
+it('probes other clusters while one hangs, and none that is being deleted', async () => {
   let hanging = 0;
   const hung = createServer((socket) => {
     hanging += 1;

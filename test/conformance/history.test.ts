@@ -42,7 +42,7 @@ async function records(): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name ?? '').sort();
 }
 
-it('keeps the records of as many operations as the spec says, and of fewer once it says so', async () => {
+it('keeps the records of as many operations as spec.history says, and prunes when it shrinks', async () => {
   const ids: string[] = [];
   for (const round of [1, 2, 3, 4]) ids.push(await next(round, 3));
   expect(await records()).toEqual(

@@ -82,7 +82,7 @@ const hosts = async () => {
 };
 
 describe('spec.hooks', () => {
-  it('are run before the run and after it, one after the other, each once, without a token', async () => {
+  it('run one after the other before and after the run, once each, without a token', async () => {
     await begin();
     const names = ['preCreate[0]', 'preCreate[1]', 'postCreate[0]'];
     const seen: { text: string | undefined; working: Pod[] }[] = [];
@@ -113,7 +113,7 @@ describe('spec.hooks', () => {
     await expect.poll(hookJobs, LATE).toEqual([]);
   });
 
-  it('that fail before the run end the operation by name, and nothing of ours has begun', async () => {
+  it('fail the operation by name before any host is touched', async () => {
     await begin();
     script = (job) => (isHook(job) ? failed : success);
     await operator.apply('demo', spec({ preCreate: [file()], postCreate: [file()] }), 'creating');
@@ -132,7 +132,7 @@ describe('spec.hooks', () => {
     await expect.poll(hookJobs, LATE).toEqual([]);
   });
 
-  it('that fail after the run fail the operation, whose work is on record; asked again all run again', async () => {
+  it('fail the operation after its run is recorded, and run again with the next request', async () => {
     await begin();
     script = (job) => (isHook(job) ? failed : success);
     await operator.apply('demo', spec({ postCreate: [file()] }), 'creating', 'a');
@@ -149,7 +149,7 @@ describe('spec.hooks', () => {
     expect(began()).toEqual(['create', 'hook', 'create', 'hook']);
   });
 
-  it('are run once though the operator is killed while they run, and when they have ended', async () => {
+  it('run once though the operator is killed while they run and after they end', async () => {
     await begin();
     const ends = [Promise.withResolvers<Ending>(), Promise.withResolvers<Ending>()];
     let hooks = 0;
@@ -169,7 +169,7 @@ describe('spec.hooks', () => {
     expect(began()).toEqual(['hook', 'create', 'hook']);
   });
 
-  it('are ended by a cancellation: their hosts count as changed, and no run begins', async () => {
+  it('stop with a cancellation: their hosts count as touched, and no run starts', async () => {
     await begin();
     script = () => ({ kind: 'hang' });
     await operator.apply('demo', spec({ preCreate: [file()] }), 'creating');
@@ -185,7 +185,7 @@ describe('spec.hooks', () => {
     ]);
   });
 
-  it('are ended by a deletion before hosts are reset', async () => {
+  it('stop with a deletion, before hosts are reset', async () => {
     await begin();
     let left: Job[] = [];
     script = async (job) => {
@@ -205,7 +205,7 @@ describe('spec.hooks', () => {
     await expect.poll(secrets, LATE).toEqual([]);
   });
 
-  it('whose Job somebody deletes are not run again, and the operation fails', async () => {
+  it('fail the operation if a user deletes their Job, and do not run again', async () => {
     await begin();
     script = () => ({ kind: 'hang' });
     await operator.apply('demo', spec({ preCreate: [file()] }), 'creating');
@@ -223,7 +223,7 @@ describe('spec.hooks', () => {
     expect(began()).toEqual(['hook']);
   });
 
-  it('that are another text than the spec pins are not run, whenever it was edited', async () => {
+  it('do not run if their text differs from the SHA-256 in the spec', async () => {
     await begin();
     await operator.apply('demo', spec({ postCreate: [file('other')] }), 'creating');
     expect(await stalledAs('HooksChanged')).toContain(`has SHA-256 ${sha256(TEXT)}`);
@@ -238,7 +238,7 @@ describe('spec.hooks', () => {
     expect(began()).toEqual(['create']);
   });
 
-  it('are refused, and nothing begins, where the operator was started without --allow-hooks', async () => {
+  it('are refused if the operator runs without --allow-hooks, and nothing starts', async () => {
     await begin(false);
     await operator.apply('demo', spec({ preCreate: [file()] }), 'creating');
     const cluster = await word('create-failed');
@@ -249,7 +249,7 @@ describe('spec.hooks', () => {
     expect(operator.started).toEqual([]);
   });
 
-  it('are shown by a dry run, and not run', async () => {
+  it('are listed by a dry run, and do not run', async () => {
     await begin();
     const wanted = spec({ preCreate: [file()], postCreate: [file()] });
     await operator.apply('demo', wanted);

@@ -15,7 +15,7 @@ const tableSchema = z.object({
 
 beforeAll(() => installCrds(test.client));
 
-it('says what each host does, in words', async () => {
+it('kubectl prints the duties and the state of each host', async () => {
   const hosts = clusterHostsOf({
     masterList: [{ ip: '10.249.0.1' }],
     nodeList: [{ ip: '10.249.0.1' }, { ip: '10.249.0.2' }],

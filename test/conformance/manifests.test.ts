@@ -53,7 +53,7 @@ async function orderOf(job: string) {
 }
 
 describe('spec.addons.manifests', () => {
-  it('come to the run of the creation word for word, and to no other', async () => {
+  it('reach the run of the creation unchanged, and no other run', async () => {
     const orders = new Map<string, Awaited<ReturnType<typeof orderOf>>>();
     script = async (job) => {
       orders.set(job.split('-')[0] ?? '', await orderOf(job));
@@ -78,7 +78,7 @@ describe('spec.addons.manifests', () => {
     expect(manifestFilesIn(orders.get('scale')?.vars ?? {})).toEqual([]);
   });
 
-  it('that are missing or another text let nothing begin, by name, until that is put right', async () => {
+  it('block the creation while they are missing or differ from their SHA-256', async () => {
     await operator.apply('demo', spec(file()), 'creating');
     const missing = await stalled('ManifestsMissing');
     expect(stall(missing)?.message).toBe('spec.addons.manifests[0]: ConfigMap addons is not there; make it');
@@ -99,7 +99,7 @@ describe('spec.addons.manifests', () => {
     await word('create-finished');
   });
 
-  it('that somebody edits after the creation was accepted are not applied', async () => {
+  it('are not applied if a user edits them after the creation was accepted', async () => {
     await keep();
     // The first attempt is lost, so the next attempt would read the file again.
     script = async () => {
@@ -112,7 +112,7 @@ describe('spec.addons.manifests', () => {
     expect(operator.started).toHaveLength(1);
   });
 
-  it('are read by a dry run, which says what is wrong with them', async () => {
+  it('are checked by a dry run, which reports their errors', async () => {
     const rehearse = async (wanted: KubernetesCluster['spec'], id: string) => {
       await operator.apply('demo', wanted);
       const marked = { [annotations.dryRun]: 'All' };
@@ -142,7 +142,7 @@ describe('spec.addons.manifests', () => {
     expect(files).toEqual(['addons/a.yaml']);
   });
 
-  it('are bounded together, as they are and compressed', async () => {
+  it('have a limit in total, plain and compressed', async () => {
     const long = '# comment\n'.repeat(60_000);
     const dense = Array.from({ length: 8_000 }, (_of, index) => sha256(`${index}`)).join('\n');
     await keep({ 'a.yaml': long }, 'long');

@@ -87,7 +87,7 @@ async function outdated(name: string) {
   });
 }
 
-it('a status is not written over a word that came meanwhile', async () => {
+it('a status write conflicts with an operation annotation that was set meanwhile', async () => {
   const snapshot = await outdated('status');
   const stall = { reason: 'NotOffered', message: 'decided upon the past' };
   await expect(writeStatus(client, snapshot, { kind: 'rest', stall })).rejects.toSatisfy(isConflict);
@@ -105,7 +105,7 @@ const performers = () => ({
   event: () => {},
 });
 
-it('a word is not answered over one that came meanwhile', async () => {
+it('a result annotation conflicts with an operation annotation that was set meanwhile', async () => {
   const snapshot = await outdated('word');
   const answer = perform(
     [{ kind: 'answer', word: 'create-finished', applied: false }],
@@ -115,7 +115,7 @@ it('a word is not answered over one that came meanwhile', async () => {
   await expect(answer).rejects.toSatisfy(isConflict);
 });
 
-it('no remains are wiped under an agreed plan that were none when it was made', async () => {
+it('an approved plan is refused if hosts have remains that it does not list', async () => {
   const snapshot = await outdated('agreed');
   const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.7' }] }).values()];
   const hosts = hostsIn(client, namespace);
@@ -148,7 +148,7 @@ it('no remains are wiped under an agreed plan that were none when it was made', 
   await under({});
 });
 
-it('a host is not released that another cluster took meanwhile', async () => {
+it('a Host record that another cluster took meanwhile is not released', async () => {
   const [host] = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.2' }] }).values()];
   if (!host) throw new Error('there is no host');
   const hosts = hostsIn(client, namespace);
@@ -162,7 +162,7 @@ it('a host is not released that another cluster took meanwhile', async () => {
   expect(record.spec.clusterId).toBe('second');
 });
 
-it('a host that another cluster holds is refused, each by its address, and by its holder in the same namespace alone', async () => {
+it('a host of another cluster is refused; its holder is named only within the namespace', async () => {
   const clusterHosts = [
     ...clusterHostsOf({ nodeList: [{ ip: '10.250.0.3' }, { ip: '10.250.0.4' }] }).values(),
   ];
@@ -181,7 +181,7 @@ it('a host that another cluster holds is refused, each by its address, and by it
   });
 });
 
-it('a host that could not be reset is taken by one cluster only, and is its own as soon as it took it', async () => {
+it('an unclean host is taken by one cluster only, and belongs to that cluster at once', async () => {
   const ip = '10.250.0.6';
   const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip }] }).values()];
   const hosts = hostsIn(client, namespace);
@@ -199,7 +199,7 @@ it('a host that could not be reset is taken by one cluster only, and is its own 
   await expect(hosts.hold('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
 });
 
-it('a host at whose address another machine answers is taken with nothing of the former cluster to be wiped', async () => {
+it('a host whose address another machine answers is taken without a reclaim', async () => {
   const ip = '10.250.0.8';
   const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip }] }).values()];
   const hosts = hostsIn(client, namespace);
@@ -210,7 +210,7 @@ it('a host at whose address another machine answers is taken with nothing of the
   expect(taken?.spec.reclaim).toBeUndefined();
 });
 
-it('a host that has not joined is what is wanted now, one that has stays what it is', async () => {
+it('a Host record follows the spec until the host has joined', async () => {
   const asWorker = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
   const asMaster = [...clusterHostsOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];
   const hosts = hostsIn(client, namespace);
@@ -233,7 +233,7 @@ it('a sequence is not taken twice', async () => {
   expect(await clusterStates.takeSequence('id-sequence', cluster, noPlan)).toBe(2);
 });
 
-it('the cluster state Secret forgets a password that was taken out of the Secret, but not for a deletion', async () => {
+it('the cluster state Secret drops a removed password, except for a deletion', async () => {
   const { cluster } = await outdated('forgetful');
   const clusterStates = clusterStatesIn(client, namespace);
   await clusterStates.bind('id-forgetful', { namespace, name: 'forgetful' });
@@ -263,7 +263,7 @@ it('the cluster state Secret forgets a password that was taken out of the Secret
   await give(secretData({ 'ssh-privatekey': KEY }));
 });
 
-it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {
+it('a sequence is taken from the cache, or from the server if the cache is behind', async () => {
   const { cluster } = await outdated('cached');
   const clusterStates = clusterStatesIn(client, namespace);
   await clusterStates.bind('id-cached', { namespace, name: 'cached' });

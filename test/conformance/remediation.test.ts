@@ -87,7 +87,7 @@ async function create(): Promise<void> {
   await untilSays('True NobodyAway');
 }
 
-it('replaces one that stays away, once in a day, and tells when no spare is left', async () => {
+it('remediation replaces a control plane that stays away, once a day, until no spare is left', async () => {
   await create();
   await setMaster(3, false);
   await untilSays('True ControlPlaneAway');
@@ -122,7 +122,7 @@ it('replaces one that stays away, once in a day, and tells when no spare is left
   expect(replacements()).toBe(2);
 });
 
-it('does nothing while two are away, and counts anew once one is back', async () => {
+it('remediation does nothing while two control planes are away, and then restarts its timer', async () => {
   await create();
   await setMaster(3, false);
   await untilSays('True ControlPlaneAway');
@@ -139,7 +139,7 @@ it('does nothing while two are away, and counts anew once one is back', async ()
   expect(mastersOf(await operator.until('demo', replaced))).toEqual([1, 2, 4].map(ip));
 });
 
-it('does nothing for one that only the operator cannot reach, nor in a pause; a restart counts anew', async () => {
+it('remediation ignores a control plane whose node is Ready, and pauses; a restart resets its timer', async () => {
   await create();
   await made.serveAt(ip(3), false);
   await operator.until(
@@ -169,7 +169,7 @@ it('does nothing for one that only the operator cannot reach, nor in a pause; a 
   expect(mastersOf(await operator.until('demo', replaced))).toEqual([1, 2, 4].map(ip));
 });
 
-it('tries no other spare by itself where the replacement failed', async () => {
+it('remediation tries no second spare after a failed replacement', async () => {
   fails = (job) => job.startsWith('replace-');
   await create();
   await setMaster(3, false);

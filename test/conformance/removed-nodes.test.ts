@@ -69,12 +69,12 @@ it.each([
   ],
   ['nobody can tell how long', '--cluster-signing-duration=1y', ['f-garbled', 'f-old', 'f-recent']],
 ])(
-  'loses nodes whose host was reset, and those whose credentials have ended: %s',
+  'the list of removed nodes drops reset hosts and nodes with expired credentials: %s',
   async (_, flags, names) => {
     expect(await left(NODES, 'f-reset f-other', flags)).toEqual(names);
   },
 );
 
-it('does without the list where there is none', async () => {
+it('an empty list of removed nodes stays empty', async () => {
   expect(await left({}, 'f-reset', '--leader-elect=true')).toEqual([]);
 });

@@ -106,7 +106,7 @@ const joined = async () => {
 const privateSSHKey = keyPair().private;
 const creation = () => ({ masterList: [host(1)], nodeList: [host(2)], privateSSHKey });
 
-it('a cluster lives its whole life by REST, beside a controller that writes as it likes', async () => {
+it('a cluster is created, scaled and deleted by REST while the controller writes', async () => {
   expect(await call(createCluster, creation())).toBe(200);
   const cluster = await word('create-finished');
   expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
@@ -130,7 +130,7 @@ it('a cluster lives its whole life by REST, beside a controller that writes as i
   await word('create-finished');
 });
 
-it('what a dry run plans is what the controller accepts, by its hash', async () => {
+it('the controller accepts the plan of a dry run by its hash', async () => {
   const path = `/region/north/cluster/demo`;
   const send = async (method: 'POST' | 'DELETE', verb: string, body: object, dry = false) => {
     const query = `?namespace=${operator.namespace}${dry ? '&dryRun=All' : ''}`;
@@ -173,7 +173,7 @@ it('what a dry run plans is what the controller accepts, by its hash', async () 
   await operator.until('demo', (now) => now === undefined);
 });
 
-it('a creation that failed is asked again with what was wrong put right', async () => {
+it('a failed creation is retried with a corrected body', async () => {
   script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'away' });
   expect(await call(createCluster, creation())).toBe(200);
   await word('create-failed');
@@ -187,7 +187,7 @@ it('a creation that failed is asked again with what was wrong put right', async 
   expect(secrets.items.map(({ metadata }) => metadata.name)).toContain('demo-kubeconfig');
 });
 
-it('a deletion is put down to the caller of REST, and to nobody if kubectl sent it', async () => {
+it('a deletion records the caller of REST, and none for kubectl', async () => {
   const { client, namespace } = operator;
   const key = { namespace, name: 'demo' };
   const by: (string | undefined)[] = [];

@@ -81,7 +81,7 @@ async function stored(): Promise<Buffer> {
   );
 }
 
-it('encrypts Secrets in etcd, and nobody but root may read the key', async () => {
+it('encrypts Secrets in etcd with a key that only root can read', async () => {
   const client = await clientOf(server.kubeconfig);
   const text = `precious-${randomUUID()}`;
   const key = { namespace: 'default', name: 'demo' };
@@ -96,7 +96,7 @@ it('encrypts Secrets in etcd, and nobody but root may read the key', async () =>
   expect(await readFile(shared('made-with'), 'utf8')).toBe('these\n');
 });
 
-it('keeps an audit log by the policy of the user, in a folder that a reset removes', async () => {
+it('writes an audit log by the policy of the user, in a folder that a reset removes', async () => {
   const log = join(dir, 'host/var/log/kubernetes/audit/audit.log');
   const secrets = async () => {
     const lines = (await readFile(log, 'utf8')).trim().split('\n');
@@ -111,11 +111,11 @@ it('keeps an audit log by the policy of the user, in a folder that a reset remov
   expect(made).toContain('control-plane tree /var/log/kubernetes/audit');
 });
 
-it('lays patches where kubeadm finds them by their names', async () => {
+it('writes patches under the names that kubeadm expects', async () => {
   expect(await readFile(shared('patches/etcd00+merge.json'), 'utf8')).toBe('{"a":1}');
 });
 
-it('forgets keys of an earlier try with other settings, and keeps those of one with the same', async () => {
+it('deletes keys of an earlier attempt with other settings, and keeps those with the same', async () => {
   const key = join(dir, 'host/etc/kubernetes/pki/etcd/ca.key');
   await mkdir(join(key, '..'), { recursive: true });
   await writeFile(key, 'made before');

@@ -22,7 +22,7 @@ const spec = {
 const finished = (cluster: KubernetesCluster | undefined) =>
   cluster?.metadata.annotations?.[annotations.operation] === 'create-finished';
 
-it('an attempt goes on with what it began with, whatever becomes of keys and record', async () => {
+it('an attempt keeps the key that it began with, though Secret and record change', async () => {
   const { namespace, operatorNamespace } = operator;
   const before = await operator.client.get<Secret>(SECRETS, { namespace, name: 'keys' });
   let used: Secret | undefined;
@@ -47,7 +47,7 @@ it('an attempt goes on with what it began with, whatever becomes of keys and rec
   expect(secretText(used, 'ssh-privatekey')).toBe(secretText(before, 'ssh-privatekey'));
 });
 
-it('a cluster that is made again under its name is another one', async () => {
+it('a cluster that is created again under its name gets a new id', async () => {
   await operator.apply('demo', spec, 'creating');
   const first = await operator.until('demo', finished);
   await operator.client.delete(KUBERNETES_CLUSTERS, { namespace: operator.namespace, name: 'demo' });

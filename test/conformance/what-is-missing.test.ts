@@ -28,7 +28,7 @@ const stalled = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'Stalled')?.reason;
 const key = (name: string) => ({ namespace: operator.namespace, name });
 
-it('the count of a cluster is raised past what its hosts know, as after a restore, and a deletion does not end over it', async () => {
+it('a StaleRun report raises the sequence past that of the hosts; a repeated deletion succeeds', async () => {
   const behind: Ending = { kind: 'report', success: false, reason: 'StaleRun', hostsAt: 7 };
   let isBehind = false;
   await operator.stop();
@@ -59,7 +59,7 @@ it('a cluster that never touched a host is deleted at once, though its Secret is
 });
 
 it.each(['demo-kubeconfig', 'demo-known-hosts'])(
-  'a Secret %s of somebody else is neither read nor written',
+  'a foreign Secret %s is neither used nor overwritten',
   async (name) => {
     const foreign: Secret = {
       metadata: { ...key(name), labels: { 'cluster.x-k8s.io/cluster-name': 'demo' } },
@@ -78,7 +78,7 @@ it.each(['demo-kubeconfig', 'demo-known-hosts'])(
   },
 );
 
-it('a marked Secret without an owner is somebody else’s; one of an object that is gone is replaced, unread', async () => {
+it('a labelled Secret without an owner is foreign; one of a deleted owner is replaced', async () => {
   const labelled = { [labels.purpose]: 'access' };
   const planted: Secret = { metadata: { ...key('demo-kubeconfig'), labels: labelled }, data: {} };
   await operator.client.create(SECRETS, planted);
@@ -106,7 +106,7 @@ it('a marked Secret without an owner is somebody else’s; one of an object that
   await expect.poll(kept, { timeout: 15_000 }).toEqual([[owner?.uid], KUBECONFIG]);
 });
 
-it('a cluster of a release that is offered no more can be scaled down and deleted', async () => {
+it('a cluster of a release that is no longer offered can be scaled down and deleted', async () => {
   await operator.apply('demo', spec(2, 3), 'creating');
   await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
   await operator.restart(['v1.35.4']);

@@ -35,7 +35,7 @@ describe('grpcurl', () => {
   const call = (method: string, message: object, token?: string) =>
     run(['-d', JSON.stringify(message), test.address(), `pb.CloudIdeService/${method}`], token);
 
-  it('finds services and messages by reflection, and health', async () => {
+  it('lists services and messages by reflection, and checks health', async () => {
     expect((await run([test.address(), 'list'])).text.split('\n')).toEqual(
       expect.arrayContaining(['pb.CloudIdeService', 'grpc.health.v1.Health']),
     );
@@ -45,7 +45,7 @@ describe('grpcurl', () => {
     });
   });
 
-  it('leads a workspace through its life', async () => {
+  it('creates, reads and deletes a workspace', async () => {
     const query = { name: 'curl', namespace: test.namespace };
     const created = await call('createSpaceAndWaitForRunning', info('curl'));
     expect(JSON.parse(created.text)).toEqual({
@@ -64,7 +64,7 @@ describe('grpcurl', () => {
 });
 
 describe('a Python client, generated from the .proto file,', () => {
-  it('leads a workspace through its life', async () => {
+  it('creates, reads and deletes a workspace, and gets typed errors', async () => {
     const query = { name: 'python', namespace: test.namespace };
     const server = {
       address: test.address(),

@@ -60,14 +60,14 @@ function podOn(name: string, index: number) {
   return talkingPod(client, { namespace: `of-${name}`, name, labels: { app: name } }, at);
 }
 
-describe('a cluster', () => {
-  it('is made of three control planes and a worker', async () => {
+describe('a cluster with absent hosts', () => {
+  it('is created with three control planes and a worker', async () => {
     const lists = { masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
     await done(PATH, { name: NAME, ...lists, kubeadm: QUICK_KEYS, privateSSHKey: meta.privateKey });
     client = await clientOf(await kubeconfigOf(meta, NAME));
   });
 
-  it('drains a node whose host SSH does not reach, as any other', async () => {
+  it('drains a node whose host SSH does not reach', async () => {
     if (!client) throw new Error('there is no client');
     const release = await holdPod(client, nodes(WORKER)[0] ?? '');
     const body = { nodeList: [], allowEmpty: true };
@@ -87,7 +87,7 @@ describe('a cluster', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
   });
 
-  it('takes a node in again that somebody has deleted', async () => {
+  it('adds a node again that a user deleted', async () => {
     const name = nodes(WORKER)[0] ?? '';
     await client?.delete(NODES, { namespace: '', name });
     await done(`${PATH}/repair`, {});
@@ -102,7 +102,7 @@ describe('a cluster', () => {
       await client?.delete(NAMESPACES, { namespace: '', name: namespace });
   });
 
-  it('has a dead control plane replaced while a worker is dead, which gets the new endpoints later', async () => {
+  it('replaces a dead control plane while a worker is dead, which gets the endpoints later', async () => {
     await Promise.all([2, WORKER].map((index) => faults.powerOff(host(index))));
     await done(`${PATH}/replace`, { from: host(2).ip, to: entries(SPARE)[0] });
     expect(await recordOf(WORKER)).toMatchObject({ state: 'Joined', lastRun: { ok: false } });
@@ -119,7 +119,7 @@ describe('a cluster', () => {
     expect(await recordOf(WORKER)).toMatchObject({ lastRun: { ok: true } });
   });
 
-  it('goes, and leaves nothing', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, WORKER, SPARE]) expect(await traces(index), host(index).name).toEqual([]);
   });

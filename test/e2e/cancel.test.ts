@@ -51,8 +51,8 @@ async function cancelledAt(step: string) {
   return { ms, cluster };
 }
 
-describe('an operation that is cancelled', () => {
-  it('stops while hosts of a new cluster are prepared, and the next try goes on', async () => {
+describe('a cancelled operation', () => {
+  it('stops while hosts of a new cluster are prepared, and a retry succeeds', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     await post(PATH, { ...body, privateSSHKey: meta.privateKey });
     const { ms } = await cancelledAt('Prepare hosts, start the control plane');
@@ -62,7 +62,7 @@ describe('an operation that is cancelled', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
   });
 
-  it('stops at once where nothing is protected, and says what became of each host', async () => {
+  it('stops at once outside of protected steps, and reports its host', async () => {
     await post(`${PATH}/scaleup`, { nodeList: entries(1, 2) });
     const { ms, cluster } = await cancelledAt('Prepare hosts');
     expect(ms).toBeLessThan(HALTED_MS);
@@ -76,13 +76,13 @@ describe('an operation that is cancelled', () => {
     await expect.poll(difference, { timeout: 30_000 }).toContain(meta.hosts[2]?.ip);
   });
 
-  it('leaves what it touched to the next one, which frees the host', async () => {
+  it('leaves a touched host to the next operation, which frees it', async () => {
     await post(`${PATH}/scaledown`, { nodeList: entries(1) });
     await untilDone(meta, NAME, OPERATION_MS);
     expect(await traces(2)).toEqual([]);
   });
 
-  it('goes with its cluster, which cannot be cancelled', async () => {
+  it('is followed by a deletion, which cannot be cancelled', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     expect((await meta.rest.raw('POST', `${PATH}/cancel`, {})).status).toBe(409);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);

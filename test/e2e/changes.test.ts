@@ -49,7 +49,7 @@ interface Node extends KubeObject {
 const node = async (name: string): Promise<Node> =>
   JSON.parse(await inside('get', 'node', name, '-o', 'json'));
 
-describe('a cluster that is changed by apply', () => {
+describe('a cluster that is changed by kubectl apply', () => {
   beforeAll(async () => {
     meta = await openLane();
     shell = byKubectl(meta, NAME);
@@ -61,7 +61,7 @@ describe('a cluster that is changed by apply', () => {
     await meta.close();
   });
 
-  it('comes, whichever host was to be what in a try that failed', async () => {
+  it('is created with exchanged duties of its hosts after a failed attempt', async () => {
     await docker(['exec', host(0).name, 'systemctl', 'stop', 'ssh']);
     await shell.apply({ masters: [at(1)], workers: [at(0)], word: 'creating', requestId: '1' });
     await shell.untilStalled('OperationFailed', 120_000);
@@ -75,7 +75,7 @@ describe('a cluster that is changed by apply', () => {
     made = await kubeconfigFile(meta, NAME);
   });
 
-  it('has labels and taints set, changed and taken away, and those of others left', async () => {
+  it('sets, changes and removes labels and taints, and keeps those of others', async () => {
     await inside('label', 'node', 'w1', 'theirs=kept');
     await inside('taint', 'node', 'w1', 'theirs=kept:PreferNoSchedule');
     const label = (more: object) =>
@@ -95,7 +95,7 @@ describe('a cluster that is changed by apply', () => {
     await inside('taint', 'node', 'w1', 'theirs-');
   });
 
-  it('has a change planned, its hosts looked at, and nothing begun, while the annotation says so', async () => {
+  it('plans a change and prechecks its hosts while dry-run is set, and starts nothing', async () => {
     const label = (text: string) => shell.run(['annotate', 'ecs', NAME, `ecs.yun.com/dry-run${text}`]);
     const says = (result: string) =>
       shell.run(['wait', `ecs/${NAME}`, `--for=jsonpath={.status.plan.result}=${result}`, '--timeout=90s'], {
@@ -116,7 +116,7 @@ describe('a cluster that is changed by apply', () => {
     expect((await shell.get())?.status).not.toHaveProperty('plan');
   });
 
-  it('carries out an agreed plan on the machines that it was made of, and on no others', async () => {
+  it('refuses an approved plan if a host is another machine than in the plan', async () => {
     const present = [at(1, { name: 'w1' })];
     const machineId = (script: string) =>
       docker(['exec', host(2).name, 'sh', '-ec', `${script} /etc/machine-id`]);
@@ -151,7 +151,7 @@ describe('a cluster that is changed by apply', () => {
     expect(await shell.records()).not.toHaveProperty([host(2).ip]);
   });
 
-  it('keeps its nodes apart from a mistyped address of the same name, which leaves no record', async () => {
+  it('keeps no record of a mistyped address, and adds the right host under the same name', async () => {
     for (const { name } of [meta.host, host(0), host(1)]) await prune(name);
     const wrong = { ip: '10.88.0.99', name: 'w2' };
     const workers = [at(1, W1)];
@@ -168,13 +168,13 @@ describe('a cluster that is changed by apply', () => {
     expect(await inside('get', 'nodes', '-o', 'name')).toMatch(/w1\s+node\/w2$/);
   });
 
-  it('takes a worker back that was removed', async () => {
+  it('adds a removed worker again', async () => {
     const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3.example.com' })];
     await changed(() => shell.apply({ masters: [at(0)], workers }));
     expect(await inside('get', 'nodes', '-o', 'name')).toContain('node/w3.example.com');
   });
 
-  it('does not take a worker again by a second address of it', async () => {
+  it('refuses a second address of a worker', async () => {
     const second = host(1).ip.replace(/\d+$/, '98');
     const alias = (verb: string) =>
       docker(['exec', host(1).name, 'ip', 'address', verb, `${second}/24`, 'dev', 'eth0']);
@@ -197,7 +197,7 @@ describe('a cluster that is changed by apply', () => {
     expect(await shell.records()).not.toHaveProperty([second]);
   });
 
-  it('reads like a page, and goes after all images that nothing uses went', async () => {
+  it('is printed in columns by kubectl, and is deleted after unused images were pruned', async () => {
     const hosts = await shell.run(['get', 'ecsh', '-n', 'matryoshka-system']);
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
     expect(hosts).toMatch(/default\/changing\s+w1\s+worker\s+v1\.34\.4\s+Joined/);
@@ -212,7 +212,7 @@ describe('a cluster that is changed by apply', () => {
     expect(left).toEqual([]);
   });
 
-  it('was in progress while something ran or was edited, current after it, failed when a person had to act', async () => {
+  it('had kstatus InProgress during operations, Current afterwards, and Failed until a user acted', async () => {
     const { said, wanted } = (await watched?.read()) ?? { said: [], wanted: ['watched'] };
     expect(said).toEqual(wanted);
     const course = said.filter((text, index) => text !== said[index - 1]).join(' ');

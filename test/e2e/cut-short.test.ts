@@ -82,8 +82,8 @@ const oneOf = (...steps: readonly string[]): readonly string[] =>
 
 const membersAt = (index: number) => membersOn(host(index));
 
-describe('operations whose runs are killed, on a cluster that is written to and read from', () => {
-  it('make it', async () => {
+describe('operations whose runs are killed, during reads and writes,', () => {
+  it('create a cluster', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(WORKER), kubeadm: QUICK_KEYS };
     await doneThough(oneOf('Prepare hosts, start the control plane', 'Wait for the cluster'), PATH, {
       ...body,
@@ -92,23 +92,23 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     history = await beginHistory(meta, NAME, host(WORKER));
   });
 
-  it('move its etcd to a host of its own', () =>
+  it('move etcd to an external host', () =>
     doneThough(['Add etcd members', 'Point API servers at etcd'], `${PATH}/etcd/move`, {
       etcdList: entries(SPARE),
     }));
 
-  it('keep one order of what was written and read meanwhile', async () => {
+  it('keep a linearizable history', async () => {
     // A move of etcd restarts the only API server of the cluster.
     await history?.end({ failing: true });
     history = await beginHistory(meta, NAME, host(WORKER));
   });
 
-  it('give it three control planes, beside etcd', async () => {
+  it('add two control planes to external etcd', async () => {
     await doneThough(['Join hosts', 'Join hosts'], `${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
   });
 
-  it('move etcd to all three of them, in a second operation, since the first lost three runs', async () => {
+  it('move etcd to three control planes, with a retry if three runs were killed', async () => {
     const steps = ['Add etcd members', 'Point API servers at etcd', 'Remove etcd members'];
     const killed = await cutAt(steps, `${PATH}/etcd/move`, { etcdList: [] });
     kills += killed;
@@ -123,7 +123,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     expect(await traces(SPARE)).toEqual([]);
   });
 
-  it('replace its first control plane', async () => {
+  it('replace the first control plane', async () => {
     const replace = { from: entries(0)[0]?.ip, to: entries(SPARE)[0] };
     await doneThough(oneOf('Join hosts', 'Remove etcd members'), `${PATH}/replace`, replace);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 2, WORKER, SPARE));
@@ -131,7 +131,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     expect(await traces(0)).toEqual([]);
   });
 
-  it('leave it one control plane', async () => {
+  it('scale down to one control plane', async () => {
     await doneThough(oneOf('Remove etcd members', 'Reset hosts'), `${PATH}/scaledown`, {
       masterList: entries(2),
     });
@@ -139,12 +139,12 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     expect(await membersAt(2)).toEqual(nodes(2));
   });
 
-  it('lose no request meanwhile, and keep one order', async () => {
+  it('lose no request, and keep a linearizable history', async () => {
     expect(history).toBeDefined();
     await history?.end();
   });
 
-  it('take it off its hosts', async () => {
+  it('delete the cluster, and leave no trace on its hosts', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (one) => one?.status?.operation?.step === 'Reset hosts', OPERATION_MS);
     if (await faults.kill(meta.host, 'ansibleinit.js', `CLUSTER_NAME=${NAME}`)) kills += 1;

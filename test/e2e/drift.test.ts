@@ -39,8 +39,8 @@ const untilAsMade = (timeoutMs: number) =>
 const COUNT = 7;
 const WAVES = Array.from({ length: COUNT }, (_, wave) => KINDS.filter((_kind, at) => at % COUNT === wave));
 
-describe('hosts that somebody changes by hand', () => {
-  it('are as they were made at first', async () => {
+describe('hosts that a user changes by hand', () => {
+  it('match the baseline at first', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
       status: 200,
@@ -49,7 +49,7 @@ describe('hosts that somebody changes by hand', () => {
     await untilAsMade(2 * REPORT_MS);
   });
 
-  it.each(WAVES)('are told to be other, then as before: wave %#', async (...wave) => {
+  it.each(WAVES)('are reported as drifted, then as matching the baseline: wave %#', async (...wave) => {
     const began = Date.now();
     try {
       for (const [index, [change]] of wave) await sh(index, change);
@@ -70,7 +70,7 @@ describe('hosts that somebody changes by hand', () => {
     await untilAsMade(REPORT_MS);
   });
 
-  it('differ in nothing by an operation, nor by themselves', async () => {
+  it('do not drift by an operation, nor by themselves', async () => {
     const node = { ...entries(1)[0], labels: { 'example.com/rack': 'r1' } };
     expect(await meta.rest.raw('POST', `${PATH}/relabel`, { nodeList: [node] })).toMatchObject({
       status: 200,
@@ -89,7 +89,7 @@ describe('hosts that somebody changes by hand', () => {
     expect([...new Set(reported)]).toEqual(['True']);
   });
 
-  it('go, and are as they were before', async () => {
+  it('have no trace after the cluster is deleted', async () => {
     await deleteCluster(meta, NAME);
     // These files come from this test.
     for (const index of [0, 1]) await sh(index, 'rm -f /root/kept /root/away');

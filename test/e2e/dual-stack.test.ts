@@ -56,8 +56,8 @@ const untilAnswered = (from: TalkingPod, addresses: readonly string[], where?: s
     async () => (await answered(from, addresses, where)).length === addresses.length,
   );
 
-describe('a cluster with both families', () => {
-  it('is not begun with a host that has no IPv6 address, which is named', async () => {
+describe('a dual-stack cluster', () => {
+  it('is not created with a host that has no IPv6 address, which is named', async () => {
     const { ip } = host(2);
     const own = ip6Of(host(2));
     await sh(2, `ip -6 address del ${own}/64 dev eth0`);
@@ -71,14 +71,14 @@ describe('a cluster with both families', () => {
     expect(await traces(2)).toEqual([]);
   });
 
-  it('is made', async () => {
+  it('is created', async () => {
     await sent([1, 2], 'creating');
     await person.waitUpToDate(SECONDS);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
     client = await clientOf(await kubeconfigOf(meta, NAME));
   });
 
-  it('has two networks and two addresses on each node', async () => {
+  it('has two pod CIDRs and two addresses on each node', async () => {
     for (const index of [0, 1, 2]) {
       const { cidrs: networks, addresses } = await nodeOf(index);
       expect(networks).toEqual([
@@ -89,7 +89,7 @@ describe('a cluster with both families', () => {
     }
   });
 
-  it('lets pods of two nodes, and a Service, be reached by both', async () => {
+  it('reaches pods of two nodes, and a Service, by both families', async () => {
     web = await pod('web', 1);
     expect(web.ips).toEqual([expect.stringMatching(/^10\.244\./), expect.stringMatching(/^fd00:10:244:/)]);
     const far = await pod('far', 2);
@@ -99,7 +99,7 @@ describe('a cluster with both families', () => {
     await untilAnswered(far, ips, '80/health');
   });
 
-  it('is the same on a node that joins', async () => {
+  it('has both families on a node that joins later', async () => {
     await sent([1, 2, 3], 'scaling-up');
     await person.waitUpToDate(SECONDS);
     expect(await nodeOf(3)).toMatchObject({ addresses: [host(3).ip, ip6Of(host(3))] });
@@ -109,7 +109,7 @@ describe('a cluster with both families', () => {
     await untilAnswered(web, late.ips);
   });
 
-  it('leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     // Proves that the checks below would find something.
     expect(await sh(3, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*table ip6 nat/);
     await person.run(['delete', `ecs/${NAME}`, '--wait=false']);

@@ -64,8 +64,8 @@ async function done(method: 'POST' | 'DELETE', path: string, body: Record<string
   await asPlanned(meta, NAME, act, { plan });
 }
 
-describe('a cluster whose etcd has hosts of its own', () => {
-  it('is made as its example stands, with no node for them', async () => {
+describe('a cluster with external etcd', () => {
+  it('is created from the example, and etcd hosts are no nodes', async () => {
     await asPlanned(meta, NAME, () => makeExample('external-etcd.yaml', meta, [0, 2, 3, 4, 1]));
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
     expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
@@ -76,14 +76,14 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await made.close();
   });
 
-  it('lets its only worker go', async () => {
+  it('removes its only worker', async () => {
     await done('POST', `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
     expect(await traces(1)).toEqual([]);
     history = await beginHistory(meta, NAME, host(0));
   });
 
-  it('tells of a member that does not answer, and that it does again', async () => {
+  it('reports a member that does not answer, until it does', async () => {
     const says = async (wanted: RegExp) => {
       const reported = (cluster: KubernetesCluster | undefined) => {
         const found = findCondition(cluster?.status?.conditions, 'EtcdHealthy');
@@ -104,7 +104,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await says(/^True AllHealthy/);
   });
 
-  it('has what somebody changes told and put back, by one member of etcd after the other', async () => {
+  it('reports hosts that a user changed, and a repair restores them', async () => {
     const says = async (wanted: RegExp) => {
       const reported = (cluster: KubernetesCluster | undefined) => {
         const found = findCondition(cluster?.status?.conditions, 'HostsAsMade');
@@ -138,20 +138,20 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await says(/^True/);
   });
 
-  it('has its first member replaced while it lives, which leaves etcd before its host is reset', async () => {
+  it('replaces its first member while that runs', async () => {
     const [from, to] = [meta.hosts[2]?.ip, { ip: meta.hosts[1]?.ip }];
     await done('POST', `${PATH}/replace`, { from, to });
     expect(await membersAt(3)).toEqual(addresses(1, 3, 4));
     expect(await traces(2)).toEqual([]);
   });
 
-  it('shrinks to one member, and frees the other hosts', async () => {
+  it('scales etcd down to one member, and leaves no trace on a freed host', async () => {
     await done('POST', `${PATH}/scaledown`, { etcdList: entries(3) });
     expect(await membersAt(3)).toEqual(addresses(3));
     expect(await traces(1)).toEqual([]);
   });
 
-  it('takes no member in that does not catch up, which leaves etcd again', async () => {
+  it('removes a new member from etcd that does not catch up', async () => {
     const body = { etcdList: entries(1, 2, 3) };
     expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
     // The port is blocked only after the precheck, which would report it.
@@ -168,23 +168,23 @@ describe('a cluster whose etcd has hosts of its own', () => {
     }
   });
 
-  it('grows to three members again', async () => {
+  it('scales etcd up to three members again', async () => {
     await done('POST', `${PATH}/scaleup`, { etcdList: entries(1, 2, 3), retry: true });
     expect(await membersAt(3)).toEqual(addresses(1, 2, 3));
   });
 
-  it('moves etcd beside the control plane, and the hosts are free', async () => {
+  it('moves etcd beside the control plane, and leaves no trace on the etcd hosts', async () => {
     await done('POST', `${PATH}/etcd/move`, { etcdList: [] });
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
     for (const index of [1, 2, 3]) expect(await traces(index)).toEqual([]);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
   });
 
-  it('has one order of what was written and read, though its API server was started anew at times', async () => {
+  it('has a linearizable history, though its API server restarted at times', async () => {
     await history?.end({ failing: true });
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME, 'default');
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);
   });

@@ -83,14 +83,14 @@ async function cancelledAt(step: string): Promise<void> {
 const serversOf = (index: number) =>
   sh(index, "sed -n 's/^ *- --etcd-servers=//p' /etc/kubernetes/manifests/kube-apiserver.yaml");
 
-describe('a cluster whose operations end halfway', () => {
-  it('is made', async () => {
+describe('a cluster whose operations are interrupted', () => {
+  it('is created', async () => {
     const body = { name: NAME, masterList: entries(0), kubeadm: QUICK_KEYS };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     await writes();
   });
 
-  it('takes a control plane in whose join was killed when it had a vote already', async () => {
+  it('adds a control plane whose join was killed after its member got a vote', async () => {
     await post(`${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
     let voting: string[] = [];
     await seen(
@@ -113,7 +113,7 @@ describe('a cluster whose operations end halfway', () => {
     history = await beginHistory(meta, NAME, host(0));
   });
 
-  it('has a move of etcd taken back that was cancelled when API servers were led', async () => {
+  it('moves etcd back after a move was cancelled when API servers were repointed', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
     await cancelledAt('Point API servers at etcd');
     // The operation annotation changes after the object's status.
@@ -130,7 +130,7 @@ describe('a cluster whose operations end halfway', () => {
     expect(await traces(ETCD)).toEqual([]);
   });
 
-  it('has a control plane replaced while etcd has a host of its own', async () => {
+  it('replaces a control plane while etcd is external', async () => {
     await done(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
     const keys = await sh(ETCD, 'cat /etc/matryoshka/etcd/*.key');
     expect(new Set(keys.match(/BEGIN .*/g))).toEqual(new Set(['BEGIN EC PRIVATE KEY-----']));
@@ -141,7 +141,7 @@ describe('a cluster whose operations end halfway', () => {
     await writes();
   });
 
-  it('has a move of etcd finished, though the host that etcd leaves died when it was cancelled', async () => {
+  it('finishes a cancelled move of etcd though the previous etcd host is down', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: [] });
     await cancelledAt('Point API servers at etcd');
     await faults.pause(host(ETCD));
@@ -158,7 +158,7 @@ describe('a cluster whose operations end halfway', () => {
     }
   });
 
-  it('has one order of what was written and read meanwhile', async () => {
+  it('has a linearizable history', async () => {
     // Host 0 asks its own API server first, and a move of etcd restarts that server.
     await history?.end({ failing: true });
   });
@@ -210,8 +210,8 @@ async function isWhole(): Promise<void> {
 }
 
 /** A member hangs, then it is stopped, then a second one is stopped. At the end both are back. */
-describe('a cluster whose etcd is not whole', () => {
-  it('loses no control plane while the scheduler of one that would stay does not run', async () => {
+describe('a cluster whose etcd is degraded', () => {
+  it('removes no control plane while the scheduler of a remaining one does not run', async () => {
     history = await beginHistory(meta, NAME, host(0));
     await faults.stopScheduler(host(1));
     try {
@@ -223,13 +223,13 @@ describe('a cluster whose etcd is not whole', () => {
     await isWhole();
   });
 
-  it('loses no control plane while a member that would stay does not answer', async () => {
+  it('removes no control plane while a remaining member does not answer', async () => {
     await faults.hangEtcd(host(SPARE));
     const says = await refused(`${PATH}/scaledown`, { masterList: entries(SPARE) });
     expect(REFUSED.exec(says)?.slice(1), says).toEqual([host(SPARE).ip, '1', '0', '1']);
   });
 
-  it('takes no control planes in, and keeps its etcd where it is, while a member does not answer', async () => {
+  it('adds no control planes, and does not move etcd, while a member does not answer', async () => {
     // A kubelet restarts a hanging member before the run has prepared new hosts, so this one is stopped. After a failed
     // move, no host may leave.
     await faults.freeEtcd(host(SPARE));
@@ -247,7 +247,7 @@ describe('a cluster whose etcd is not whole', () => {
       expect((await sh(index, 'ls /etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
   });
 
-  it('has nothing replaced while two members of three do not answer', async () => {
+  it('replaces nothing while two members of three do not answer', async () => {
     await faults.stopEtcd(host(1));
     const says = await refused(`${PATH}/replace`, { from: host(1).ip, to: entries(FREE)[0] });
     expect(says).toMatch(
@@ -255,13 +255,13 @@ describe('a cluster whose etcd is not whole', () => {
     );
   });
 
-  it('is as it was with all its members, in one order of what was written and read, though at times nobody could', async () => {
+  it('recovers with all its members, and has a linearizable history', async () => {
     for (const index of [1, SPARE]) await faults.startEtcd(host(index));
     await isWhole();
     await history?.end({ failing: true });
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, ETCD, SPARE]) expect(await traces(index), host(index).name).toEqual([]);
   });

@@ -66,7 +66,7 @@ const untilReported = (status: string, ...types: string[]) =>
 const HEALTHY = ['Ready', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy', 'CertificatesValid'];
 
 describe('a cluster of three control planes', () => {
-  it('is made as its example stands, with every node Ready and a Service that answers', async () => {
+  it('is created from the example, with every node Ready and a Service that answers', async () => {
     await asPlanned(meta, NAME, () => makeExample('highly-available.yaml', meta, [0, 1, 2, 3]));
     const { status } = (await untilCluster(meta, NAME, Boolean, 10_000)) ?? {};
     expect(status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
@@ -76,7 +76,7 @@ describe('a cluster of three control planes', () => {
     history = await beginHistory(meta, NAME, host(3));
   });
 
-  it('leaves no host that knows one control plane only, and no key in the cluster', async () => {
+  it('lists every control plane on its hosts, and keeps no key in the cluster', async () => {
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(/^127\.0\.0\.1 /);
     for (const index of [0, 1, 2]) {
       const lines = (await on(index, 'grep', 'matryoshka', '/etc/hosts')).trim().split('\n');
@@ -111,7 +111,7 @@ describe('a cluster of three control planes', () => {
     }
   });
 
-  it('shrinks to its last control plane, which its leader hands over to, and is reached by it alone', async () => {
+  it('scales down to its last control plane after a leader handover', async () => {
     await pointed(host(0));
     const handed = await timesHandedOver(host(2));
     const body = { masterList: entries(2, 3) };
@@ -128,7 +128,7 @@ describe('a cluster of three control planes', () => {
     for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
   });
 
-  it('grows to three again, though kubeadm on one has not heard that its member votes, nor of its member on the other', async () => {
+  it('scales up to three though kubeadm does not hear of a promotion', async () => {
     const body = { masterList: [...entries(2, 3), ...entries(0, 2)] };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
     const grow = async () => {
@@ -155,7 +155,7 @@ describe('a cluster of three control planes', () => {
     history = await beginHistory(meta, NAME, host(3));
   });
 
-  it('takes a worker in and lets it go while two control planes do not reach each other', async () => {
+  it('adds and removes a worker while two control planes do not reach each other', async () => {
     await faults.cutOff(host(0), host(1));
     try {
       for (const [path, last] of [
@@ -174,7 +174,7 @@ describe('a cluster of three control planes', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
   });
 
-  it('takes a worker in, labels it and lets it go while the control plane is dead that everything was asked of, and has that replaced', async () => {
+  it('adds, labels and removes a worker while a control plane is dead, and replaces that one', async () => {
     // The operator asks the first control plane of the list that serves, so that one dies.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
     const done = async (path: string, body: Record<string, unknown>) => {
@@ -209,12 +209,12 @@ describe('a cluster of three control planes', () => {
     expect((await untilReported('True', ...HEALTHY))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
-  it('was written to and read from all the while, in one order, and no request failed', async () => {
+  it('has a linearizable history without a failed request', async () => {
     expect(history).toBeDefined();
     await history?.end();
   });
 
-  it('has API servers reached by its worker though none of them is ready', async () => {
+  it('lets its worker reach API servers though none is ready', async () => {
     const twoOfThree = [host(0), host(1)];
     for (const one of twoOfThree) await faults.stopEtcd(one);
     try {
@@ -231,7 +231,7 @@ describe('a cluster of three control planes', () => {
     await seen('API servers that are ready', async () => (await readyThroughEndpoint(3)) === 'ok');
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME, 'default');
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });

@@ -77,7 +77,7 @@ const ended = () =>
     OPERATION_MS,
   );
 
-describe('a cluster with playbooks of its user', () => {
+describe('a cluster with hooks', () => {
   beforeAll(async () => {
     meta = await openLane();
     shell = byKubectl(meta, NAME);
@@ -91,7 +91,7 @@ describe('a cluster with playbooks of its user', () => {
     await meta.client.delete(CONFIG_MAPS, KEY);
     await meta.close();
   });
-  it('is not begun when the one before the creation fails: only that has been on hosts', async () => {
+  it('is not created if a hook before it fails; only the hook ran on hosts', async () => {
     await ask('creating', { preCreate: [hook('failing.yml')] }, [1]);
     const cluster = await ended();
     expect(cluster?.status).toMatchObject({ phase: 'Failed', reason: 'HookFailed' });
@@ -106,7 +106,7 @@ describe('a cluster with playbooks of its user', () => {
     }
   });
 
-  it('is made between them, in order, on the hosts that they name', async () => {
+  it('is created between its hooks, which run in order on the hosts that they name', async () => {
     const hooks = { preCreate: [hook('before.yml'), hook('masters.yml')], postCreate: [hook('after.yml')] };
     await ask('creating', hooks, [1]);
     await untilDone(meta, NAME, OPERATION_MS);
@@ -120,7 +120,7 @@ describe('a cluster with playbooks of its user', () => {
     expect(await lines(1)).toEqual([`before ${worker} bare`, `after ${worker} made`]);
   });
 
-  it('does not grow when the one before fails, and does once that is corrected', async () => {
+  it('does not scale up if a hook fails, and does without that hook', async () => {
     await ask('scaling-up', { preScaleUp: [hook('failing.yml')] }, [1, 2]);
     expect((await ended())?.status).toMatchObject({ phase: 'Failed', reason: 'HookFailed' });
     await sh(2, `rm -f ${FILE}`);
@@ -131,7 +131,7 @@ describe('a cluster with playbooks of its user', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
   });
 
-  it('goes without any, and leaves every host as it was', async () => {
+  it('is deleted without hooks, and leaves no trace on its hosts', async () => {
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(OPERATION_MS);
     for (const index of [0, 1, 2]) {

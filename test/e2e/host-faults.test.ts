@@ -38,8 +38,8 @@ const retried = async (path: string, body: Record<string, unknown>) => {
   await untilDone(meta, NAME, OPERATION_MS);
 };
 
-describe('a host that is struck', () => {
-  it('refuses SSH: it is named within a minute, and the cluster is made once it does not', async () => {
+describe('a host with a fault', () => {
+  it('refuses SSH: it is named within a minute, and a retry succeeds', async () => {
     const body = {
       name: NAME,
       masterList: entries(0),
@@ -59,7 +59,7 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('takes connections and says nothing: it is named within a minute, and taken in when it speaks', async () => {
+  it('accepts connections and never answers: it is named within a minute, and a retry succeeds', async () => {
     const body = { nodeList: entries(1, 2) };
     await faults.hangSsh(host(2));
     try {
@@ -72,7 +72,7 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
   });
 
-  it('is started anew while it is prepared: it is named, and another try takes it in', async () => {
+  it('restarts while it is prepared: it is named, and a retry succeeds', async () => {
     const body = { nodeList: entries(1, 2, 3) };
     await ask(`${PATH}/scaleup`, body);
     await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
@@ -82,7 +82,7 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
   });
 
-  it('has no room for images: precheck names the folder; if it fills up later, the failed step names the host', async () => {
+  it('has no space for images: the precheck names the folder, a later step the host', async () => {
     const body = { nodeList: entries(1, 2, 3, 4) };
     await faults.shrinkImages(host(4), 40);
     try {
@@ -103,7 +103,7 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3, 4));
   });
 
-  it('carries a pod that no budget lets go: it stays, the pod is named, and it leaves once it may', async () => {
+  it('has a pod that a budget protects: the pod is named, and a retry succeeds', async () => {
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     const release = await holdPod(made, nodes(4)[0] ?? '');
     const body = { nodeList: entries(1, 2) };
@@ -121,7 +121,7 @@ describe('a host that is struck', () => {
     for (const index of [3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
 
-  it('is cut off one way while it becomes a control plane: etcd is as it was, and another try takes it in', async () => {
+  it('cannot reach etcd while it joins: it is named, and a retry succeeds', async () => {
     const body = { masterList: entries(0, 3, 4) };
     await ask(`${PATH}/scaleup`, body);
     // The port is blocked only after the precheck, which would report it.
@@ -137,7 +137,7 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3, 4));
   });
 
-  it('is free at last', async () => {
+  it('has no trace after the cluster is deleted', async () => {
     await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
   });

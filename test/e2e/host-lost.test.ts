@@ -58,14 +58,14 @@ const stateOf = async (index: number) =>
 const prepared = (index: number) =>
   seen('containerd on the new host', () => faults.runs(host(index), 'containerd'));
 
-describe('a cluster that loses hosts in the middle of a step', () => {
-  it('serves at first', async () => {
+describe('a cluster that loses hosts during a step', () => {
+  it('is created', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     history = await beginHistory(meta, NAME, host(1));
   });
 
-  it('takes in a host that was frozen for a while, by the same run', async () => {
+  it('adds a host that was frozen for a while, in the same attempt', async () => {
     await ask(`${PATH}/scaleup`, { nodeList: entries(1, 2) });
     await prepared(2);
     await faults.pause(host(2));
@@ -77,7 +77,7 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
   });
 
-  it('names one whose power is gone, goes on without it, and remembers it as unclean', async () => {
+  it('names a host without power, continues without it, and records it as Unclean', async () => {
     await ask(`${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
     await prepared(3);
     await faults.powerOff(host(3));
@@ -87,14 +87,14 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
   });
 
-  it('takes it in anew once its power is back', async () => {
+  it('adds the host again once it has power', async () => {
     await faults.powerOn(host(3));
     await done(`${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
     expect(await stateOf(3)).toBe('Joined');
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
   });
 
-  it('has a dead worker replaced, whose remains go by the next cluster that names it', async () => {
+  it('replaces a dead worker, and records it as Unclean', async () => {
     await faults.powerOff(host(2));
     await done(`${PATH}/replace`, { from: host(2).ip, to: entries(4)[0] });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 3, 4));
@@ -102,7 +102,7 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     await faults.powerOn(host(2));
   });
 
-  it('ends an operation whose Secret is deleted meanwhile, and says at the next one what is missing', async () => {
+  it('completes an operation whose Secret is deleted, and names the Secret at the next request', async () => {
     const key = { namespace: 'default', name: `${NAME}-ssh` };
     const secret = await meta.client.get(SECRETS, key);
     await ask(`${PATH}/scaledown`, { nodeList: entries(1, 4) });
@@ -121,12 +121,12 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     await meta.client.create(SECRETS, { ...secret, metadata });
   });
 
-  it('lost no request meanwhile, and kept one order', async () => {
+  it('has a linearizable history without a failed request', async () => {
     expect(history).toBeDefined();
     await history?.end();
   });
 
-  it('goes; nothing stays but on the host that was away', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     // The host joins once more, so that its removal resets it.
     await done(`${PATH}/scaleup`, { nodeList: entries(1, 2, 4) });
     await deleteCluster(meta, NAME);

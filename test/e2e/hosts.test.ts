@@ -56,8 +56,8 @@ beforeAll(async () => {
   for (const name of names) before.set(name, await snapshotHost(name));
 });
 
-describe('hosts that carry, fail, or go away', () => {
-  it('are not installed over, where somebody has an etcd', async () => {
+describe('hosts with foreign files, failures and outages', () => {
+  it('are not overwritten if they have data of another etcd', async () => {
     await on(
       master,
       'mkdir -p /var/lib/etcd/default/member; echo precious > /var/lib/etcd/default/member/db',
@@ -68,14 +68,14 @@ describe('hosts that carry, fail, or go away', () => {
     );
   });
 
-  it('become a cluster', async () => {
+  it('join a cluster', async () => {
     const { failed, did } = await run('create.yml', { workers: names.slice(1) });
     expect([...failed]).toEqual([]);
     expect(did.get(away.ip)).toEqual(['taken', 'prepared', 'joined']);
     expect((await nodes()).sort()).toEqual([...names].sort());
   });
 
-  it('leave it, though one cannot be written to and one does not answer, and are named', async () => {
+  it('leave the cluster and are named, though one is read-only and one does not answer', async () => {
     await on(readOnly, 'mount -o remount,ro /');
     await faults.pause(away);
     const { failed, did } = await run('scale-down.yml', { leaving: [readOnly.name, away.name] });
@@ -84,7 +84,7 @@ describe('hosts that carry, fail, or go away', () => {
     expect((await nodes()).sort()).toEqual([master.name, worker.name].sort());
   });
 
-  it('do not come back by themselves', async () => {
+  it('do not rejoin by themselves', async () => {
     await faults.unpause(away);
     await on(away, 'systemctl restart kubelet');
     await seen('the refusal of the node', () =>
@@ -96,14 +96,14 @@ describe('hosts that carry, fail, or go away', () => {
     expect(await nodes()).not.toContain(away.name);
   });
 
-  it('are part of it again when they are added again', async () => {
+  it('join again when they are added again', async () => {
     await on(readOnly, 'mount -o remount,rw /');
     const { failed } = await run('scale-up.yml', { workers: [readOnly.name, away.name] });
     expect([...failed]).toEqual([]);
     expect((await nodes()).sort()).toEqual([...names].sort());
   });
 
-  it('keep what is mounted in a tree of ours, and say so; the others are as they were', async () => {
+  it('keep a foreign mount, which is reported, and are reset otherwise', async () => {
     await on(
       away,
       'mkdir -p /var/lib/containerd/disk; mount -t tmpfs tmpfs /var/lib/containerd/disk; echo precious > /var/lib/containerd/disk/data',
@@ -115,7 +115,7 @@ describe('hosts that carry, fail, or go away', () => {
     for (const host of [master, worker, readOnly]) expect(await traces(host), host.name).toEqual([]);
   });
 
-  it('are reset at last, when nothing is in the way', async () => {
+  it('are reset once the mount is gone', async () => {
     await on(away, 'umount /var/lib/containerd/disk');
     expect([...(await run('terminate.yml', { masters: [], leaving: [away.name] })).failed]).toEqual([]);
     expect(await traces(away)).toEqual([]);

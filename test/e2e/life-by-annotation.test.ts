@@ -45,8 +45,8 @@ const answered = (word: string) =>
     OPERATION_MS,
   );
 
-describe('the life of a cluster by apply and annotations alone', () => {
-  it('comes as its example stands', async () => {
+describe('a cluster by apply and annotations alone', () => {
+  it('is created from the example', async () => {
     await asPlanned(meta, NAME, async () => {
       await applied(example);
       await answered('create-finished');
@@ -54,14 +54,14 @@ describe('the life of a cluster by apply and annotations alone', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodesOfSpec(example));
   });
 
-  it('runs nothing twice', async () => {
+  it('runs no operation twice', async () => {
     const before = (await untilCluster(meta, NAME, Boolean, 10_000))?.status?.operation?.sequence;
     await applied(example);
     const after = await answered('create-finished');
     expect(after?.status?.operation?.sequence).toBe(before);
   });
 
-  it('runs nothing for a copy under another name that carries its id', async () => {
+  it('refuses a copy under another name that carries its id', async () => {
     const original = await untilCluster(meta, NAME, Boolean, 10_000);
     const id = original?.metadata.annotations?.[annotations.clusterId] ?? '';
     const copy: KubernetesCluster = {
@@ -84,7 +84,7 @@ describe('the life of a cluster by apply and annotations alone', () => {
     await untilCluster(meta, 'copy', (one) => one === undefined, 30_000);
   });
 
-  it('grows and shrinks', async () => {
+  it('scales up and down', async () => {
     let grown = example;
     await asPlanned(meta, NAME, async () => {
       grown = await edited([2], 'scaling-up', 'two');
@@ -98,7 +98,7 @@ describe('the life of a cluster by apply and annotations alone', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodesOfSpec(example));
   });
 
-  it('goes when the word says so', async () => {
+  it('is deleted by the operation annotation', async () => {
     await edited([], 'terminating', 'four');
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
   });

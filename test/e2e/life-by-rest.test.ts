@@ -35,8 +35,8 @@ afterAll(async () => {
 const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
 const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
 
-describe('the life of a cluster of three control planes through REST alone', () => {
-  it('is made, with every node Ready and a Service that answers', async () => {
+describe('a cluster of three control planes through REST alone', () => {
+  it('is created, with every node Ready and a Service that answers', async () => {
     const body = {
       name: NAME,
       masterList: entries(0, 3),
@@ -56,14 +56,14 @@ describe('the life of a cluster of three control planes through REST alone', () 
     expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
   });
 
-  it('tells its log, without the key that it was given', async () => {
+  it('serves its log without the SSH key', async () => {
     const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
     const log = JSON.stringify(body);
     expect(log).toContain('kubeadm init');
     expect(log).not.toContain(meta.privateKey.split('\n')[1]);
   });
 
-  it('grows by a worker, and takes one operation at a time', async () => {
+  it('adds a worker, and returns 409 for a second operation meanwhile', async () => {
     const body = { nodeList: entries(3, 5) };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
     const grow = async () => {
@@ -87,7 +87,7 @@ describe('the life of a cluster of three control planes through REST alone', () 
     await asPlanned(meta, NAME, label, { plan });
   });
 
-  it('shrinks by a worker, whose host is as it was', async () => {
+  it('removes a worker, and leaves no trace on its host', async () => {
     const body = { nodeList: entries(3, 4) };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaledown`, body);
     const shrink = async () => {
@@ -100,7 +100,7 @@ describe('the life of a cluster of three control planes through REST alone', () 
     expect(await traces(name)).toEqual([]);
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     const plan = await dryRun(meta, 'DELETE', PATH);
     const remove = async () => {
       expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);

@@ -50,7 +50,7 @@ async function runsAt(): Promise<string> {
 }
 
 /** The tests run at once, because the first one waits for minutes. */
-describe.concurrent('what is lost in the meta cluster', () => {
+describe.concurrent('a cluster whose objects in the meta cluster are lost', () => {
   beforeAll(async () => {
     meta = await openLane();
   });
@@ -59,7 +59,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
     await meta.close();
   });
-  it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {
+  it('is created though its report is lost, and its kubeconfig is fetched', async () => {
     await create();
     await faults.cutPod(meta.host, await runsAt(), REST_PORT);
     try {
@@ -76,7 +76,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes());
   });
 
-  it('is a whole namespace: its hosts are reset all the same', async () => {
+  it('is reset when its namespace is deleted', async () => {
     const namespace = 'tenant';
     const { client } = meta;
     await client.create(NAMESPACES, { metadata: { name: namespace } });

@@ -51,8 +51,8 @@ ${publicKey === '' ? 'mv /root/kept/authorized_keys /root/.ssh/; rmdir /root/kep
     ]);
 }
 
-describe('a cluster while people do other things', () => {
-  it('is deleted in the middle of its creation, and its hosts are as they were', async () => {
+describe('a cluster that users change during operations', () => {
+  it('is deleted during its creation, and leaves no trace on its hosts', async () => {
     await apply([1], 'creating', 'one');
     await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
@@ -60,13 +60,13 @@ describe('a cluster while people do other things', () => {
     for (const index of [0, 1]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
 
-  it('is made again under the same name', async () => {
+  it('is created again under the same name', async () => {
     await apply([1], 'creating', 'two');
     await shell.waitUpToDate();
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('keeps a host that another cluster names as well, which is refused with its name', async () => {
+  it('keeps a host that another cluster names, which gets an error with the address', async () => {
     const rival = byKubectl(meta, 'rival');
     await rival.apply({ masters: entries(4), workers: entries(1), word: 'creating', secret: KEYS });
     const refused = await rival.untilStalled('HostConflict', 60_000).catch(() => rival.get());
@@ -77,7 +77,7 @@ describe('a cluster while people do other things', () => {
     expect(await traces(4)).toEqual([]);
   });
 
-  it('loses its record, its kubeconfig and the record of a host in an operation, which ends all the same', async () => {
+  it('completes an operation though its record, kubeconfig and Host record are deleted', async () => {
     await apply([1, 2]);
     const { id = '', name = '' } = (await atStep('Prepare hosts'))?.status?.operation ?? {};
     const kubeconfig = { namespace: 'default', name: kubeconfigSecretName(NAME) };
@@ -94,7 +94,7 @@ describe('a cluster while people do other things', () => {
     expect((await shell.records())[host(2).ip]?.status?.state).toBe('Joined');
   });
 
-  it('has its key exchanged: a run keeps the old one, the next takes the new one', async () => {
+  it('keeps the old SSH key during a run, and uses the new key in the next', async () => {
     await docker([
       'exec',
       host(0).name,
@@ -123,7 +123,7 @@ describe('a cluster while people do other things', () => {
     expect(await traces(3)).toEqual([]);
   });
 
-  it('has a host that shows another host key: nothing is done there until it shows the old one', async () => {
+  it('refuses a host with a changed host key until the old key is back', async () => {
     await faults.changeHostKeys(host(2));
     try {
       await apply([1], 'scaling-down', 'four');
@@ -140,7 +140,7 @@ describe('a cluster while people do other things', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('goes', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(OPERATION_MS);
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);

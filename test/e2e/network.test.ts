@@ -54,7 +54,7 @@ const guest = (index: number, address: string, gateway: string) =>
   );
 
 describe('Network on hosts', () => {
-  it('makes a bridge on each, behind which the world is reached', async () => {
+  it('creates a bridge on each host that forwards requests of its guests', async () => {
     await installAddon('network', meta.kubeconfigPath, [meta.host]);
     await inMeta([
       ...['create', 'rolebinding', 'matryoshka-network', '--clusterrole=matryoshka-network-served-namespace'],
@@ -73,12 +73,12 @@ describe('Network on hosts', () => {
     }
   });
 
-  it('has its hosts for itself: nobody else is let in', async () => {
+  it('takes the fence of its hosts, which refuses another cluster', async () => {
     const refused = await sh(0, '/usr/local/sbin/matryoshka-fence take somebody 1 1 pod 2>&1; echo $?');
     expect(refused).toMatch(/HostConflict: .*networks-[\s\S]*81\s*$/);
   });
 
-  it('comes back when somebody removes it, and when its host was started again', async () => {
+  it('recreates the bridge after its removal and after a restart of the host', async () => {
     const left = await sh(
       0,
       `ip link delete "$(ip -o link show type bridge | sed -n 's/.*: \\(mxn-[^:]*\\):.*/\\1/p')"; ip -o -4 addr show`,
@@ -95,21 +95,21 @@ describe('Network on hosts', () => {
     await until('the Events', () => inMeta(['get', 'events']), /Repaired/);
   });
 
-  it('takes on other addresses, by a controller that is another by then', async () => {
+  it('changes addresses after its controller pod was replaced', async () => {
     await kubectl(meta.kubeconfigPath, ['-n', 'matryoshka-network', 'delete', 'pod', '--all', '--wait=true']);
     await patch({ cidr: '10.19.0.0/22', gateway: '10.19.2.1' });
     for (const index of [0, 1]) await until('the new address', () => addressOn(index), '10.19.2.1/22');
     expect(await guest(0, '10.19.0.2/22', '10.19.2.1')).toMatch(/^[2-4]\d\d$/);
   });
 
-  it('leaves a host that it does not name any more', async () => {
+  it('removes the bridge from a host that leaves the list', async () => {
     await patch({ hosts: [{ ip: host(1).ip }] });
     await until('the bridge to go', () => addressOn(0), '');
     await until('the host to be let go', () => ofNetwork('.status.hosts[*].ip'), host(1).ip);
     expect(await traces(0)).toEqual([]);
   });
 
-  it('stays while a host cannot be cleaned, and goes without a trace when it can', async () => {
+  it('waits in deletion for a host without SSH, then leaves no trace', async () => {
     await faults.stopSsh(host(1));
     try {
       await inMeta(['delete', 'networks.samplecrd.k8s.io', NAME, '--wait=false']);

@@ -87,14 +87,14 @@ const allow = {
 };
 
 describe('a cluster whose network enforces policies', () => {
-  it('is made', async () => {
+  it('is created', async () => {
     await sent([1, 2], 'creating', { network: 'flannel-policies' });
     await person.waitUpToDate(SECONDS);
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
     client = await clientOf(await kubeconfigOf(meta, NAME));
   });
 
-  it('lets pods talk while nobody has a policy, on one node and across nodes', async () => {
+  it('lets pods talk without a policy, on one node and across nodes', async () => {
     const role = { role: 'client' };
     // In sequence, because two of them share a namespace, and both would create it.
     web = await talkingPod(client, { namespace: 'back', name: 'web', labels: { app: 'web' } }, nodeAt(1));
@@ -104,7 +104,7 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(ALL);
   });
 
-  it('cuts everybody off by a policy that denies, but not the kubelet', async () => {
+  it('denies all pods by a policy, but not the kubelet', async () => {
     await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
     await untilAnswered([]);
     expect(await isReady(client, web)).toBe(true);
@@ -112,21 +112,21 @@ describe('a cluster whose network enforces policies', () => {
     expect(await answers(web, far)).toBe(true);
   });
 
-  it('lets in whom a policy allows by namespace and label, at that port', async () => {
+  it('allows pods by namespace and label, at the port of the policy', async () => {
     await policy('back', 'allow', allow);
     await untilAnswered(['front/near', 'front/far']);
     expect(await answers(far, web, 'other')).toBe(false);
     expect(await answers(near, web, 'other')).toBe(false);
   });
 
-  it('enforces what pods may ask', async () => {
+  it('enforces egress policies', async () => {
     await policy('front', 'quiet', { podSelector: {}, policyTypes: ['Egress'] });
     await untilAnswered([]);
     await without('front', 'quiet');
     await untilAnswered(['front/near', 'front/far']);
   });
 
-  it('holds each direction by itself, between pods of one node too', async () => {
+  it('applies ingress and egress separately, between pods of one node too', async () => {
     const beside = { namespace: 'front', name: 'beside', labels: { role: 'client' } };
     const other = await talkingPod(client, beside, nodeAt(1));
     await seen('its neighbour to be answered', () => answers(near, other));
@@ -140,7 +140,7 @@ describe('a cluster whose network enforces policies', () => {
     await seen('its neighbour to be answered again', () => answers(near, other));
   });
 
-  it('lets nobody in by the name of a port that no pod has', async () => {
+  it('allows no traffic to a port name that no pod has', async () => {
     const [rule] = allow.ingress;
     await policy('back', 'allow', { ...allow, ingress: [{ ...rule, ports: [{ port: 'of-nobody' }] }] });
     await untilAnswered([]);
@@ -148,7 +148,7 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(['front/near', 'front/far']);
   });
 
-  it('keeps policies apart whose namespaces and names are the same text together', async () => {
+  it('distinguishes policies whose namespace and name join to the same text', async () => {
     await talkingPod(client, { namespace: 'bac', name: 'open', labels: {} }, nodeAt(1));
     await policy('bac', 'kdeny', { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] });
     // With the bug, chance decides at each policy change which of the two policies applies.
@@ -160,7 +160,7 @@ describe('a cluster whose network enforces policies', () => {
     await without('bac', 'kdeny');
   });
 
-  it('goes on with names as long as they may be', async () => {
+  it('works with names of the maximum length', async () => {
     // The kubelet's log folder contains the name too, and a folder name has at most 255 characters.
     const name = 'p'.repeat(200);
     await talkingPod(client, { namespace: 'front', name, labels: { role: 'client' } }, nodeAt(1));
@@ -170,11 +170,11 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(['front/near', 'front/far']);
   });
 
-  it('has no port of its own open on hosts', async () => {
+  it('opens no port of kube-router on hosts', async () => {
     for (const index of [0, 1, 2]) expect(await sh(index, 'ss -Hltnp | grep kube-router || true')).toBe('');
   });
 
-  it('enforces them on a node that joins, whose spec does not name the network again', async () => {
+  it('enforces policies on a node that joins later', async () => {
     await sent([1, 2, 3], 'scaling-up', {});
     await person.waitUpToDate(SECONDS);
     const late = await talkingPod(
@@ -188,19 +188,19 @@ describe('a cluster whose network enforces policies', () => {
     await without('front', 'quiet');
   });
 
-  it('is open again without policies', async () => {
+  it('allows all traffic again without policies', async () => {
     await without('back', 'allow');
     await without('back', 'deny');
     await untilAnswered(ALL);
   });
 
-  it('refuses another network, and says that it cannot yet', async () => {
+  it('rejects a change of the network', async () => {
     const patch = JSON.stringify({ spec: { addons: { network: 'flannel' } } });
     const edit = person.run(['patch', `ecs/${NAME}`, '--type=merge', '-p', patch]);
     await expect(edit).rejects.toThrow(/spec\.addons\.network cannot be changed yet/);
   });
 
-  it('goes while policies are there, and leaves every host as it was', async () => {
+  it('is deleted with its policies, and leaves no trace on its hosts', async () => {
     await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
     await policy('back', 'allow', allow);
     await untilAnswered(['front/near', 'front/far']);

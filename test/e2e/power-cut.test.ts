@@ -48,10 +48,10 @@ async function renewedSince(time: number): Promise<string[]> {
   }
 }
 
-describe('a cluster whose hosts all lose their power at once', () => {
+describe('a cluster whose hosts all lose power at once', () => {
   const before = new Map<number, string>();
 
-  it('is made of three control planes and a worker', async () => {
+  it('is created with three control planes and a worker', async () => {
     const lists = { masterList: named(0, 1, 2), nodeList: named(3) };
     const body = { name: NAME, ...lists, kubeadm: QUICK_KEYS, privateSSHKey: meta.privateKey };
     expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
@@ -60,7 +60,7 @@ describe('a cluster whose hosts all lose their power at once', () => {
     expect([...before.values()]).not.toContain('');
   });
 
-  it('serves again when they start, with every node', async () => {
+  it('serves again with every node after the hosts start', async () => {
     for (const index of ALL) await sh(index, `echo '${BY_HAND}' >> /etc/hosts`);
     await Promise.all(ALL.map((index) => faults.powerOff(host(index))));
     const since = Date.now();
@@ -74,7 +74,7 @@ describe('a cluster whose hosts all lose their power at once', () => {
     console.log(`all nodes were back after ${Math.round((Date.now() - since) / 1000)} s`);
   });
 
-  it('has the names of its API servers in /etc/hosts, which was written anew', async () => {
+  it('has the API server names in /etc/hosts again after that file was rewritten', async () => {
     for (const index of ALL) {
       expect(await sh(index, 'cat /etc/hosts'), host(index).name).not.toContain(BY_HAND);
       expect(await linesOn(index), host(index).name).toBe(before.get(index));
@@ -83,7 +83,7 @@ describe('a cluster whose hosts all lose their power at once', () => {
     }
   });
 
-  it('goes, and leaves nothing', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME);
     for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
   });

@@ -23,14 +23,14 @@ const gone = async (withinMs: number) => {
   await shell.untilGone(withinMs);
 };
 
-it('a cluster that never touched a host goes within 5 seconds, though its Secret is missing', async () => {
+it('a cluster that never touched a host is deleted within 5 seconds without its Secret', async () => {
   const masters = [{ ip: meta.hosts[0]?.ip ?? '' }];
   await shell.apply({ masters, word: 'creating', secret: 'nobody-made-it' });
   await shell.untilStalled('CredentialsMissing', 30_000);
   await gone(5_000);
 });
 
-it('a node of the meta cluster is no host, by an address that no one knows and with its own id', async () => {
+it('a node of the meta cluster is refused, even by a new address with reclaim', async () => {
   const ip = absentHost(1);
   const owner = await on(meta.host, 'cat /etc/matryoshka/owner.json');
   const { clusterId } = z.object({ clusterId: z.string() }).parse(JSON.parse(owner));
@@ -76,8 +76,8 @@ function expected([owner, left, reclaim]: Case): RegExp | undefined {
   return left === 'nothing' ? undefined : /did not make/;
 }
 
-describe('a host is opened by its own word alone', () => {
-  it.each([0, 4, 8, 12, 16, 20, 24])('cases from %i', async (first) => {
+describe('a host that another cluster may hold', () => {
+  it.each([0, 4, 8, 12, 16, 20, 24])('needs to be empty or reclaimed: cases from %i', async (first) => {
     const some = cases.slice(first, first + 4);
     const hosts = some.flatMap((one, index) => {
       const host = meta.hosts[index];

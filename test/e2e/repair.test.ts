@@ -134,8 +134,8 @@ async function podOn(name: string, index: number): Promise<TalkingPod> {
 const untilAnswered = (from: TalkingPod, address: string, where?: string) =>
   seen(`${from.name} to be answered by ${address}`, () => answersAt(from, address, where));
 
-describe('a cluster of IPv6 alone', () => {
-  it('is made, of three control planes', async () => {
+describe('an IPv6-only cluster', () => {
+  it('is created with three control planes', async () => {
     const cidrs = { podCIDR: 'fd00:10:244::/56', serviceCIDR: 'fd00:10:96::/112' };
     const lists = { masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
     const body = { name: NAME, ...lists, ...cidrs, kubeadm: QUICK_KEYS };
@@ -146,7 +146,7 @@ describe('a cluster of IPv6 alone', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
   });
 
-  it('lets pods of two nodes, and a Service, be reached, and has no IPv4 on any node', async () => {
+  it('reaches pods of two nodes, and a Service, and has no IPv4 on any node', async () => {
     web = await podOn('web', WORKER);
     expect(web.ips).toEqual([expect.stringMatching(/^fd00:10:244:/)]);
     const far = await podOn('far', 1);
@@ -166,12 +166,12 @@ describe('a cluster of IPv6 alone', () => {
   });
 });
 
-describe('hosts that somebody has changed by hand', () => {
-  it('are as they were made at first', async () => {
+describe('hosts that a user changed by hand', () => {
+  it('match the baseline at first', async () => {
     await untilAsMade();
   });
 
-  it('are put back, a worker', async () => {
+  it('are repaired on a worker, without a restart on other hosts', async () => {
     await sh(WORKER, OF_A_WORKER.join('\n'));
     const reported = await untilReported(WORKER);
     expect(asMade(reported)?.message).toContain('"repairing"');
@@ -183,7 +183,7 @@ describe('hosts that somebody has changed by hand', () => {
     await sh(WORKER, `rm ${DROP_IN}.set-aside`);
   });
 
-  it('are put back, control planes one by one, one whose API server is gone first', async () => {
+  it('are repaired on three control planes while the cluster stays Ready', async () => {
     for (const [index, changes] of OF_CONTROL_PLANES.entries()) await sh(index, changes.join('\n'));
     await untilReported(0, 1, 2);
     const unready: string[] = [];
@@ -206,7 +206,7 @@ describe('hosts that somebody has changed by hand', () => {
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
   });
 
-  it('are left as they are where the key of the authority is lost, and the others are put back', async () => {
+  it('stay unchanged if the key of the authority is lost, and the others are repaired', async () => {
     await sh(2, `mv ${K8S}/pki/ca.key /root/ca.key && echo '# x' >> ${CONFIG}`);
     await sh(WORKER, `echo '# x' >> ${CONFIG}`);
     await untilReported(2, WORKER);
@@ -237,7 +237,7 @@ const untilSays = (type: string, wanted: string, timeoutMs = SEEN_MS) =>
   untilCluster(meta, NAME, (cluster) => says(cluster, type) === wanted, timeoutMs);
 
 describe('a cluster with a spare host', () => {
-  it('says what would be done', async () => {
+  it('is ready for remediation, and starts nothing', async () => {
     history = await beginHistory(meta, NAME, host(WORKER));
     const policy = { replaceFrom: entries(SPARE), replaceAfterMinutes: 1 };
     const key = { namespace: 'default', name: NAME };
@@ -252,7 +252,7 @@ describe('a cluster with a spare host', () => {
     expect((await untilCluster(meta, NAME, areTrue, SEEN_MS))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
-  it('has a control plane that stays away replaced, and nobody asked', async () => {
+  it('replaces a control plane that stays away, without a request', async () => {
     await faults.pause(host(DEAD));
     try {
       await untilSays('RemediationReady', 'True ControlPlaneAway');
@@ -287,7 +287,7 @@ describe('a cluster with a spare host', () => {
     }
   });
 
-  it('takes the one that came back too late as a control plane anew, in the place of the spare', async () => {
+  it('adds the returned control plane again, in the place of the spare', async () => {
     // The talking pod has no controller.
     const body = { from: ipOf(SPARE), to: entries(DEAD)[0], drain: { force: true } };
     expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
@@ -297,7 +297,7 @@ describe('a cluster with a spare host', () => {
     expect(await traces(SPARE)).toEqual([]);
   });
 
-  it('goes; until then no request failed', async () => {
+  it('is deleted after no request failed, and leaves no trace on its hosts', async () => {
     await history?.end();
     // Proves that the checks below would find something.
     expect(await sh(WORKER, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*table ip6 nat/);

@@ -164,8 +164,8 @@ async function done(word: string, cluster: object, addons?: object): Promise<voi
   await untilDone(meta, NAME, OPERATION_MS);
 }
 
-describe('a cluster that is made with settings of the user', () => {
-  it('is made', async () => {
+describe('a cluster with settings of the user', () => {
+  it('is created', async () => {
     await byKubectl(meta, NAME).giveKeys(KEYS, {
       '.dockerconfigjson': JSON.stringify({ auths: { [PRIVATE]: { auth: LOGIN } } }),
     });
@@ -176,18 +176,18 @@ describe('a cluster that is made with settings of the user', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('has the names in its certificate', async () => {
+  it('has the extra names in the certificate of its API server', async () => {
     const names = await namesAt(0);
     for (const name of ['DNS:api.example.com', 'IP Address:192.0.2.99']) expect(names).toContain(name);
   });
 
-  it.each([0, 1])('has the settings in the kubelet of host %i, over those of the site', async (index) => {
+  it.each([0, 1])('applies the kubelet settings on host %i, over those of the site', async (index) => {
     const [node = ''] = nodes(index);
     const { kubeletconfig } = JSON.parse(await kubectl(`get --raw /api/v1/nodes/${node}/proxy/configz`));
     expect(kubeletconfig).toMatchObject({ ...kubeadm.kubelet, cgroupDriver: 'systemd', failCgroupV1: false });
   });
 
-  it.each([0, 1])('asks our mirror, then the one of the user, on host %i', async (index) => {
+  it.each([0, 1])('lists our mirror before the mirror of the user on host %i', async (index) => {
     const asked = await sh(index, 'grep "^.host" /etc/containerd/certs.d/registry.k8s.io/hosts.toml');
     expect(asked.trim().split('\n')).toEqual([
       expect.stringContaining('http://'),
@@ -195,7 +195,7 @@ describe('a cluster that is made with settings of the user', () => {
     ]);
   });
 
-  it.each([0, 1])('pulls from our mirror beside the proxy, on host %i', async (index) => {
+  it.each([0, 1])('pulls from our mirror without the proxy on host %i', async (index) => {
     const environment = await sh(
       index,
       'tr "\\0" "\\n" < /proc/$(systemctl show -P MainPID containerd)/environ',
@@ -209,7 +209,7 @@ describe('a cluster that is made with settings of the user', () => {
     );
   });
 
-  it('pulls from a registry that wants a login, for a pod that has none, and tells nobody of it', async () => {
+  it('pulls from a private registry for a pod without credentials, and logs no credentials', async () => {
     const image = (await sh(1, 'ctr -n k8s.io images ls -q | grep /pause: | head -1')).trim();
     const tag = image.replace(/^[^/]*\//, `${PRIVATE}/`);
     await kubectl(`run private --image=${tag} --image-pull-policy=Always --restart=Never`);
@@ -224,7 +224,7 @@ describe('a cluster that is made with settings of the user', () => {
     await kubectl('delete pod private --wait=false');
   });
 
-  it('keeps Secrets encrypted in etcd, by a key that nobody else may read', async () => {
+  it('encrypts Secrets in etcd with a key that only root can read', async () => {
     const text = `precious-${randomUUID()}`;
     await makeSecret('first', text);
     const holds = (what: string) =>
@@ -240,7 +240,7 @@ describe('a cluster that is made with settings of the user', () => {
     expect(JSON.stringify(body)).not.toContain(key);
   });
 
-  it('logs what the policy says, on the host', async () => {
+  it('writes an audit log by the policy', async () => {
     const log = '/var/log/kubernetes/audit/audit.log';
     expect(await flagsAt(0)).toEqual(
       expect.arrayContaining([`--audit-log-path=${log}`, '--audit-log-maxbackup=2']),
@@ -249,7 +249,7 @@ describe('a cluster that is made with settings of the user', () => {
     expect(JSON.parse(line)).toMatchObject({ kind: 'Event', level: 'Metadata' });
   });
 
-  it('has what kubeadm writes patched', async () => {
+  it('patches files that kubeadm writes', async () => {
     expect(await flagsAt(0)).toContain('--profiling=false');
     expect(await sh(0, 'cat /etc/kubernetes/manifests/etcd.yaml')).toContain('example.com/patched: "yes"');
   });
@@ -262,12 +262,12 @@ describe('a cluster that is made with settings of the user', () => {
   it.each([
     ['spec.cluster.kubeadm', { cluster: { kubeadm: { encryptionAtRest: false } } }],
     ['spec.addons.manifests', { addons: { manifests: manifests.slice(1) } }],
-  ])('refuses to change %s, and says that it cannot yet', async (field, spec) => {
+  ])('rejects a change of %s', async (field, spec) => {
     const edit = meta.client.patch(KUBERNETES_CLUSTERS, KEY, { spec }, { type: 'merge' });
     await expect(edit).rejects.toThrow(`${field} cannot be changed yet`);
   });
 
-  it('gives the same to control planes that join later', async () => {
+  it('applies the same settings to control planes that join later', async () => {
     await done('scaling-up', { masterList: entries(0, 2, 3) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
     const sum = (index: number) => sh(index, `cd ${SHARED} && find . -type f | sort | xargs sha256sum`);
@@ -289,7 +289,7 @@ describe('a cluster that is made with settings of the user', () => {
     expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('first');
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3]) expect(await traces(index), host(index).name).toEqual([]);
     await meta.client.delete(CONFIG_MAPS, { namespace: 'default', name: `${NAME}-addons` });

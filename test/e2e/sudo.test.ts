@@ -63,7 +63,7 @@ const apply = (workers: readonly number[], word: string, requestId: string) =>
 const owners = () =>
   Promise.all(used.map((index) => sh(index, 'cat /etc/matryoshka/owner.json 2>/dev/null || true')));
 
-describe('a cluster of hosts whose user may sudo', () => {
+describe('a cluster of hosts whose user has sudo', () => {
   /** Expects that a run without access reports it and touches no host. */
   async function isRefused(requestId: string, says: string): Promise<void> {
     const before = await owners();
@@ -74,24 +74,24 @@ describe('a cluster of hosts whose user may sudo', () => {
     for (const index of used) expect(await traces(index)).toEqual([]);
   }
 
-  it('is refused where sudo wants a password that nobody gave, with what to do', () =>
+  it('is refused if sudo wants a password and none is given, with the fix', () =>
     isRefused('one', `give the password of ${USER}.*"${USER} ALL=\\(root\\) NOPASSWD: ALL"`));
 
-  it('is refused with a wrong one, which is tried once', async () => {
+  it('is refused with a wrong password, which is tried once', async () => {
     await shell.giveKeys(undefined, { password: 'another' });
     await isRefused('another', '1 incorrect password attempt');
     const log = await sh(1, `journalctl -q -b --no-pager _COMM=sudo`);
     expect(log.match(/incorrect password/g)).toHaveLength(1);
   });
 
-  it('is made with it', async () => {
+  it('is created with the right password', async () => {
     await shell.giveKeys(undefined, { password: PASSWORD });
     await apply([1], 'creating', 'two');
     await shell.waitUpToDate();
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...used));
   });
 
-  it('leaves nothing of a run with the user, and nothing that he may read', async () => {
+  it('leaves no Ansible folder in the home, and no key that the user can read', async () => {
     for (const index of used) {
       expect(await sh(index, `ls -A /home/${USER}`)).not.toContain('.ansible');
       const open = `runuser -u ${USER} -- find /etc/kubernetes /etc/matryoshka /var/lib/matryoshka /var/lib/kubelet/pki \\
@@ -100,14 +100,14 @@ describe('a cluster of hosts whose user may sudo', () => {
     }
   });
 
-  it('lets its worker go, which is as it was but for the user', async () => {
+  it('removes its worker, and leaves no trace on the host', async () => {
     await apply([], 'scaling-down', 'three');
     await shell.waitUpToDate();
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
     expect(await traces(1)).toEqual([]);
   });
 
-  it('goes, and leaves its hosts as they were', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(OPERATION_MS);
     for (const index of used) expect(await traces(index)).toEqual([]);

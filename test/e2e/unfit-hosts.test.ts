@@ -54,7 +54,7 @@ const UNFIT: readonly (readonly [make: string, mend: string, problems: readonly 
   ],
 ];
 
-it('are refused with each reason, and nothing on them is changed', async () => {
+it('unfit hosts are refused with each reason, and stay unchanged', async () => {
   try {
     for (const [index, [make]] of UNFIT.entries()) await sh(index, make);
     await shell.apply({

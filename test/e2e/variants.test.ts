@@ -112,7 +112,7 @@ const givePassword = (password: string) => {
   return meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
 };
 
-describe('a cluster of five control planes, by password, behind a balancer of its owner', () => {
+describe('a cluster of five control planes, with a password and a load balancer of the user', () => {
   const apply = (requestId: string) =>
     person.apply({
       masters: atPort(...ALL),
@@ -122,7 +122,7 @@ describe('a cluster of five control planes, by password, behind a balancer of it
       externalLoadBalancer: GATEWAY,
     });
 
-  it('is not made with another password, and the host is named', async () => {
+  it('is not created with a wrong password, and the host is named', async () => {
     await givePassword('wrong');
     await apply('one');
     const failed = await person.untilStalled('OperationFailed', OPERATION_MS).catch(() => person.get());
@@ -133,7 +133,7 @@ describe('a cluster of five control planes, by password, behind a balancer of it
     expect(await traces(0)).toEqual([]);
   });
 
-  it('is made', async () => {
+  it('is created with the right password', async () => {
     await givePassword(PASSWORD);
     await apply('two');
     await person.waitUpToDate(OPERATION_MS / 1000);
@@ -144,7 +144,7 @@ describe('a cluster of five control planes, by password, behind a balancer of it
     expect(JSON.stringify(logs)).not.toContain('quotes');
   });
 
-  it('answers while two of them are away, one without power, and has all again afterwards', async () => {
+  it('answers while two control planes have no power, and recovers afterwards', async () => {
     await faults.powerOff(host(0));
     await faults.powerOff(host(3));
     try {
@@ -159,17 +159,17 @@ describe('a cluster of five control planes, by password, behind a balancer of it
     await seen('every node Ready', async () => (await readyNodes()).join() === all);
   });
 
-  it('goes, and leaves every host as it was', async () => {
+  it('is deleted, and leaves no trace on its hosts', async () => {
     await person.run(['delete', 'ecs', NAME, '--wait=false']);
     await person.untilGone(OPERATION_MS);
     for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
   });
 });
 
-describe('a cluster whose pod network somebody else makes', () => {
+describe('a cluster whose pod network the user installs', () => {
   const asks = 'kubectl --kubeconfig /etc/kubernetes/admin.conf --cache-dir /dev/shm/kube get pods -A';
 
-  it('is made, and its nodes are Ready once that is done', async () => {
+  it('is created, and its nodes are Ready once the network is installed', async () => {
     await person.apply({ masters: atPort(0), word: 'creating', secret: SECRET, network: 'none' });
     await person.waitUpToDate();
     expect(await readyNodesOf(meta, NAME)).toEqual([]);
@@ -180,7 +180,7 @@ describe('a cluster whose pod network somebody else makes', () => {
     await seen('pods in that network', async () => /^10\.244\.0\.\d+ 10\.244\.0\.\d+$/.test(await ips()));
   });
 
-  it('goes, and leaves that network to its owner', async () => {
+  it('is deleted, and keeps the network of the user', async () => {
     await person.run(['delete', 'ecs', NAME, '--wait=false']);
     await person.untilGone(OPERATION_MS);
     expect(await sh(0, `cat ${CONFLIST}`)).toContain('somebodys');

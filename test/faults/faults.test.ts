@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => ground.leave());
 
 describe('creating and deleting a cluster', () => {
-  it('survives a crash before and after every write, and every read that is stale', async () => {
+  it('survives a crash before and after every write, and every stale read', async () => {
     const plans = enumeratedPlans(expected);
     expect(plans.length).toBeGreaterThan(80);
     const failures: string[] = [];
@@ -34,7 +34,7 @@ describe('creating and deleting a cluster', () => {
 });
 
 describe('a plan', () => {
-  it('is what its text says, and what its seed says', () => {
+  it('is reproduced from its text and from its seed', () => {
     for (const seed of [1, 2, 3, 4_711]) {
       const plan = randomPlan(seed, expected);
       expect(planFrom(textOfPlan(plan))).toEqual(plan);

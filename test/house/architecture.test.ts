@@ -35,7 +35,7 @@ function untyped(path: string, text: string): string[] {
 }
 
 describe('the files', () => {
-  it('are named for what they hold', () => {
+  it('have no vague names', () => {
     const vague = /^(utils?|helpers?|commons?|misc|shared|lib)$/;
     const named = [
       ...sources.map((file) => `src/${file}`),
@@ -47,7 +47,7 @@ describe('the files', () => {
     expect(named.filter((path) => !/^[a-z0-9]+([-.][a-z0-9]+)*\.ts$/.test(basename(path)))).toEqual([]);
   });
 
-  it('give up no type', () => {
+  it('use neither any nor a comment that silences the compiler', () => {
     const all = ['src', 'lab', 'deploy', 'test'].flatMap((folder) =>
       filesUnder(folder, (path) => path.endsWith('.ts')),
     );
@@ -57,7 +57,7 @@ describe('the files', () => {
     ]);
   });
 
-  it('have no word of the hosts that we practise on: the product does not know them', () => {
+  it('contain no reference to the lab if they belong to the product', () => {
     const word = /\blab\b|\blab[-_]/i;
     const texts = [
       ...product.map((file) => `src/${file}`),
@@ -73,7 +73,7 @@ describe('the files', () => {
     expect(notice).toEqual([]);
   });
 
-  it('under crds/ are those that src/api makes: run "node src/crds.ts"', () => {
+  it('under crds/ match src/api: run "node src/crds.ts"', () => {
     const found = Object.fromEntries(
       readdirSync(join(root, 'crds')).map((name) => [name, read(`crds/${name}`)]),
     );

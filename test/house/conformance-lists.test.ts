@@ -27,11 +27,11 @@ it('policies.txt has at least 32 cases of cyclonus, in order', () => {
   expect(names).toEqual([...names].sort());
 });
 
-it('what runs after changes has run before them', () => {
+it('every spec that runs after changes is in specs.txt too', () => {
   const before = new Set(listed('specs.txt'));
   expect(listed('after-changes.txt').filter((name) => !before.has(name))).toEqual([]);
 });
 
-it('what counts as conformance is what upstream calls so', () => {
+it('every spec in specs.txt has the label [Conformance]', () => {
   expect(listed('specs.txt').filter((name) => !name.endsWith('[Conformance]'))).toEqual([]);
 });

@@ -28,7 +28,7 @@ describe.each([
     ...new Set(
       [...text.matchAll(/`((?:src|test|lab|docs|ansible)\/[\w./-]+)`/g)].map(([, path]) => path ?? ''),
     ),
-  ])('names %s, which is there', (path) => {
+  ])('names %s, which exists', (path) => {
     expect(existsSync(join(root, path))).toBe(true);
   });
 
@@ -58,7 +58,7 @@ describe('docs/tasks', () => {
 });
 
 describe('docs/reference', async () => {
-  it.each(Object.entries(await generatedPages()))('%s is what the source gives', (name, text) => {
+  it.each(Object.entries(await generatedPages()))('%s matches the source', (name, text) => {
     expect(readFileSync(join(root, 'docs/reference', name), 'utf8')).toBe(text);
   });
 });

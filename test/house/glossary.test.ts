@@ -43,7 +43,7 @@ function wordsOf(text: string): Set<string> {
 const replacedIn = (text: string): string[] =>
   [...wordsOf(text)].filter((word) => Object.hasOwn(REPLACED, word.replace(/s$/, '')));
 
-it('no name in src/ has a word of the old glossary', () => {
+it('no identifier in src/ has a replaced word', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   );
@@ -53,6 +53,6 @@ it('no name in src/ has a word of the old glossary', () => {
   expect(found).toEqual([]);
 });
 
-it('sees such a word inside a name', () => {
+it('a replaced word is found inside a name', () => {
   expect(replacedIn('const planSealOf = 1; const sealed = 2;')).toEqual(['seal']);
 });

@@ -59,7 +59,7 @@ const matches =
 const isFunction = z.custom((value) => typeof value === 'function');
 
 describe('the list', () => {
-  it('of operations names every operation', async () => {
+  it('names every operation', async () => {
     const isOperation = matches(z.object({ values: z.object({}), playbook: z.string(), check: isFunction }));
     const found = await exportedFrom('src/operations', isOperation);
     expect(difference(found, operations)).toEqual(SAME);
@@ -71,7 +71,7 @@ describe('the list', () => {
   });
 
   it.each(operations.map(({ name, playbook, planning }) => [name, playbook, planning] as const))(
-    'of steps of %s is that of the plays of %s',
+    'has the steps of %s as the plays of %s',
     (_name, playbook, { steps }) => {
       const plays = z
         .array(z.object({ name: z.string() }))
@@ -82,13 +82,13 @@ describe('the list', () => {
     },
   );
 
-  it('of checks names every check', async () => {
+  it('names every check of hosts', async () => {
     const isCheck = matches(z.object({ name: z.string(), check: isFunction }));
     expect(difference(await exportedFrom('src/precheck/checks', isCheck), checks)).toEqual(SAME);
     expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
   });
 
-  it('of routes names every file of routes', async () => {
+  it('names every file of routes', async () => {
     const isRoutes = (value: unknown, name: string) => typeof value === 'function' && name.endsWith('Routes');
     const found = new Map<string, unknown>();
     for (const folder of foldersOf('src/server').filter((name) => name !== 'testing'))
@@ -97,7 +97,7 @@ describe('the list', () => {
     expect(difference(found, listed)).toEqual(SAME);
   });
 
-  it('of REST names every route', async () => {
+  it('names every route of REST', async () => {
     const isRoute = matches(z.object({ operationId: z.string(), method: z.string(), path: z.string() }));
     const found = await exportedFrom('src/rest', isRoute);
     // Routes of operations are generated from the list of operations.
@@ -106,7 +106,7 @@ describe('the list', () => {
     expect(difference(found, written)).toEqual(SAME);
   });
 
-  it('of admissions names every kind that has one, under the path that the API server calls', async () => {
+  it('names every admission, under the path that the API server calls', async () => {
     const isAdmission = (value: unknown, name: string) =>
       typeof value === 'function' && name.endsWith('Admission');
     const found = await exportedFrom('src/webhook/admit', isAdmission);
@@ -125,7 +125,7 @@ describe('the list', () => {
     expect(calledPaths().sort()).toEqual(paths.sort());
   });
 
-  it('of controllers, and of add-ons, names every folder of one', () => {
+  it('names every controller and every add-on', () => {
     const imported = (file: string, end: string) =>
       ts
         .preProcessFile(readFileSync(join(root, file), 'utf8'), true, true)
@@ -140,14 +140,14 @@ describe('the list', () => {
     );
   });
 
-  it('of add-ons is that of their installations: run "node deploy/addons.ts"', () => {
+  it('matches the installations of add-ons: run "node deploy/addons.ts"', () => {
     const folder = join(root, 'deploy/addons');
     const files = readdirSync(folder).filter((file) => file !== 'examples');
     const found = files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]);
     expect(Object.fromEntries(found)).toEqual(addonFiles);
   });
 
-  it('of examples is that of clusters that tests make', () => {
+  it('has no example without a test that creates it', () => {
     const folder = join(root, 'test/e2e');
     const tests = readdirSync(folder).filter((file) => file.endsWith('.test.ts'));
     const text = tests.map((file) => readFileSync(join(folder, file), 'utf8')).join();
@@ -155,7 +155,7 @@ describe('the list', () => {
     expect(examples.filter((file) => !text.includes(`('${file}'`))).toEqual([]);
   });
 
-  it('is told from its folder, or this file would prove nothing', () => {
+  it('is compared with its folder in both directions', () => {
     const folder = new Map<string, unknown>([
       ['a.ts: a', 1],
       ['b.ts: b', 2],

@@ -98,7 +98,7 @@ beforeAll(async () => {
   await read(scriptOf(checks, { artifactUrl: 'http://a' }));
 }, 60_000);
 
-it('asks a host for every program that a script, kubeadm or the kubelet calls, and for no other', () => {
+it('the precheck requires every program that scripts, kubeadm or the kubelet call, and no other', () => {
   const needed = [...called, ...OTHERS].filter(
     (name) => !builtins.has(name) && !functions.has(name) && !OURS.test(name) && !/^\d+$/.test(name),
   );

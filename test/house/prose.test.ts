@@ -48,7 +48,7 @@ describe.each(pages)('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const lines = proseOf(text);
 
-  it('has no phrase that a reader must translate', () => {
+  it('has no forbidden phrase', () => {
     const found = lines.flatMap((line) =>
       PATTERNS.filter(([pattern]) => pattern.test(line)).map(
         ([, instead]) => `${line.slice(0, 80)}: ${instead}`,
@@ -57,7 +57,7 @@ describe.each(pages)('%s', (page) => {
     expect(found).toEqual([]);
   });
 
-  it(`has lines of at most ${MAX_LINE} characters, outside of tables and code`, () => {
+  it(`has lines of at most ${MAX_LINE} characters, except in tables and code`, () => {
     const long = text
       .replaceAll(/^```[\s\S]*?^```/gm, '')
       .split('\n')
@@ -65,12 +65,12 @@ describe.each(pages)('%s', (page) => {
     expect(long).toEqual([]);
   });
 
-  it(`has sentences of at most ${MEAN_WORDS} words in the mean`, () => {
+  it(`has sentences of at most ${MEAN_WORDS} words on average`, () => {
     expect(meanWords(lines)).toBeLessThanOrEqual(MEAN_WORDS);
   });
 });
 
-it('sees such a phrase', () => {
+it('a forbidden phrase is found', () => {
   expect(PATTERNS.some(([pattern]) => pattern.test('hosts that are not as they were made any more'))).toBe(
     true,
   );
@@ -79,7 +79,7 @@ it('sees such a phrase', () => {
 /** A docstring begins with a verb, a noun, or Whether. */
 const DOCSTRING = /\/\*\*\s+(?:\* )?(?:What|How|Who|Whoever|That|Of|One|Those|Somebody|Nobody)\b/g;
 
-it.each(['src', 'test', 'lab', 'bench'])('docstrings of %s/ say what a thing does, or is', (folder) => {
+it.each(['src', 'test', 'lab', 'bench'])('docstrings of %s/ begin with a verb, noun or Whether', (folder) => {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
   const found = files
     .filter((file) => file.endsWith('.ts'))

@@ -66,7 +66,7 @@ describe('docs/runtime.md', () => {
     expect(bare).toEqual([]);
   });
 
-  it('leaves out no test file of the room', () => {
+  it('names every test file of the runtime', () => {
     const tests = ['src/runtime', 'test/conformance/runtime'].flatMap((folder) =>
       typescriptOf(join(root, folder))
         .filter((name) => name.endsWith('.test.ts'))
@@ -78,7 +78,7 @@ describe('docs/runtime.md', () => {
 });
 
 describe('src/runtime', () => {
-  it('has no word of our domain', () => {
+  it('contains no terms of the domain', () => {
     expect(files.length).toBeGreaterThan(50);
     expect(kinds).toContain('KubernetesCluster');
     expect(lines(files, new RegExp(DOMAIN.join('|'), 'i'))).toEqual([]);

@@ -11,7 +11,7 @@ export const ofHosts: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'test/roles/full-disk.test.ts',
-      test: 'the fence keeps whose host it is',
+      test: 'the fence keeps the previous owner',
     },
   },
   {
@@ -21,7 +21,11 @@ export const ofHosts: readonly Mutant[] = [
   true`,
     to: `  cat "$manifest" 2>/dev/null
   true`,
-    witness: { project: 'unit', file: 'test/roles/manifest.test.ts', test: 'does not act on half of a line' },
+    witness: {
+      project: 'unit',
+      file: 'test/roles/manifest.test.ts',
+      test: 'ignores an incomplete last line',
+    },
   },
   {
     name: 'a reset takes what is behind a link',
@@ -31,7 +35,7 @@ export const ofHosts: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'test/roles/manifest.test.ts',
-      test: 'never takes what is behind a link',
+      test: 'never removes the target of a link',
     },
   },
   {
@@ -39,7 +43,7 @@ export const ofHosts: readonly Mutant[] = [
     file: 'ansible/roles/host/files/endpoint.sh',
     from: 'grep -av \'# matryoshka \' "$1"',
     to: 'grep -v \'# matryoshka \' "$1"',
-    witness: { project: 'unit', file: 'test/roles/hosts-file.test.ts', test: 'of /etc/hosts every byte' },
+    witness: { project: 'unit', file: 'test/roles/hosts-file.test.ts', test: '/etc/hosts keeps every byte' },
   },
   {
     name: 'what the shell of a host says is part of the answer',
@@ -49,7 +53,7 @@ export const ofHosts: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'src/precheck/real-host.test.ts',
-      test: 'gives a file as it is, and nothing of what the shell says',
+      test: 'returns a file unchanged, without output of the shell',
     },
   },
   {
@@ -60,7 +64,7 @@ export const ofHosts: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'test/roles/host-script.test.ts',
-      test: 'a file that is read back as it is',
+      test: 'returns an output file byte for byte',
     },
   },
   {
@@ -71,7 +75,7 @@ export const ofHosts: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'src/precheck/real-host.test.ts',
-      test: 'runs commands in an environment of ours',
+      test: 'runs commands in a clean environment',
     },
   },
 ];

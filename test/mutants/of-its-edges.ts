@@ -11,28 +11,31 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'ansible/roles/repair/files/compare.sh',
     from: 'none) beyond=yes ;;',
     to: 'none) ;;',
-    witness: unit('test/roles/repair.test.ts', 'leaves the host as it is, and is named'),
+    witness: unit('test/roles/repair.test.ts', 'is reported, and the host stays unchanged'),
   },
   {
     name: 'secrets are copied',
     file: 'ansible/files/watch',
     from: '&& ! is_secret "$thing" || continue',
     to: '|| continue',
-    witness: unit('test/roles/repair.test.ts', 'is a copy of each small file, for root alone'),
+    witness: unit('test/roles/repair.test.ts', 'include each small file, for root alone'),
   },
   {
     name: 'a copy counts though its sum is another',
     file: 'ansible/roles/repair/files/seal.sh',
     from: `[ "$(sha256sum < "$kept/$sum" | cut -d' ' -f1)" = "$sum" ] &&`,
     to: '[ -e "$kept/$sum" ] &&',
-    witness: unit('test/roles/repair.test.ts', 'is not what a copy holds that somebody has edited as well'),
+    witness: unit('test/roles/repair.test.ts', 'includes one whose kept copy was edited too'),
   },
   {
     name: 'a static pod is restarted though the others do not answer',
     file: 'ansible/roles/repair/files/start.sh',
     from: '! healthy || others_answer "$pod" || continue',
     to: 'true',
-    witness: unit('test/roles/repair-start.test.ts', 'where the API server of another does not answer'),
+    witness: unit(
+      'test/roles/repair-start.test.ts',
+      'keeps its API server running while another does not answer',
+    ),
   },
   {
     name: 'fence checked once a play',
@@ -53,7 +56,7 @@ export const ofItsEdges: readonly Mutant[] = [
     file: FENCE,
     from: 'for scope in $(scopes hold); do',
     to: 'for scope in; do',
-    witness: fenced('is awaited, while the rest of its run is ended'),
+    witness: fenced('is awaited by the next run, while the rest of its run ends'),
   },
   {
     name: 'superseded runs go on',
@@ -83,7 +86,7 @@ export const ofItsEdges: readonly Mutant[] = [
     to: 'if (holds.size >= 0) {',
     witness: unit(
       'src/runtime/controller/controller.test.ts',
-      'holds a key until the caches have seen what it wrote, and lets others pass',
+      'holds a key until the caches have seen its writes, and lets others pass',
     ),
   },
   {
@@ -91,7 +94,7 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'src/runtime/controller/controller.ts',
     from: 'if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), result?.behind ? LOW : priority);',
     to: '',
-    witness: unit('src/runtime/controller/controller.test.ts', 'comes back when asked to'),
+    witness: unit('src/runtime/controller/controller.test.ts', 'requeues a key when requested'),
   },
   {
     name: 'leadership not asked before a write',
@@ -107,7 +110,7 @@ export const ofItsEdges: readonly Mutant[] = [
     to: 'const meant = status.authenticated;',
     witness: unit(
       'src/access/reviews.test.ts',
-      'takes nobody for the holder of a token for an audience that the answer does not confirm',
+      'rejects a token if the review does not confirm its audience',
     ),
   },
   {
@@ -117,7 +120,7 @@ export const ofItsEdges: readonly Mutant[] = [
     to: '[host.member.name, varsOf(host',
     witness: unit(
       'src/protocol/inventory.test.ts',
-      'says how to reach a host, what its node is called, and which run this is',
+      'describes how to reach a host, its node name, and the run',
     ),
   },
   {
@@ -125,7 +128,7 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'src/ansibleinit/kubeconfig.ts',
     from: "user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),",
     to: "user: z.looseObject({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),",
-    witness: unit('src/ansibleinit/kubeconfig.test.ts', 'takes over no field that a host could have planted'),
+    witness: unit('src/ansibleinit/kubeconfig.test.ts', 'drops fields that a host could have planted'),
   },
   {
     name: 'warnings lost to what is said often',
@@ -134,7 +137,7 @@ export const ofItsEdges: readonly Mutant[] = [
     to: 'const bucket = buckets.get(about) ?? { tokens: burst, atMs: now };\n    buckets.set(about, bucket);',
     witness: unit(
       'src/runtime/events/event-correlator.test.ts',
-      'lets 25 an object and reason through, then one in five minutes, and others none the less',
+      'limits one object and reason to 25 Events, then one in five minutes',
     ),
   },
   {
@@ -159,7 +162,7 @@ export const ofItsEdges: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'src/server/jobs/jobs.api.test.ts',
-      test: 'refuse an attempt whose place a later one has taken',
+      test: 'refuse an attempt that a later one replaced',
     },
   },
   {
@@ -174,56 +177,71 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'src/webhook/validate/secret-use.ts',
     from: 'if (asked === undefined) return startsByEdit(old, next, hosts);',
     to: 'if (asked === undefined) return hosts.length < 0;',
-    witness: unit('src/webhook/validate/secret-use.test.ts', 'a part of what failed is taken back'),
+    witness: unit(
+      'src/webhook/validate/secret-use.test.ts',
+      'requires the Secret permission if a partial revert starts an operation',
+    ),
   },
   {
     name: 'a pod network that is left out becomes flannel for hosts that join',
     file: 'src/operations/resolve.ts',
     from: 'spec.addons?.network ?? applied?.addons?.network ??',
     to: 'spec.addons?.network ??',
-    witness: unit('src/operations/infer.test.ts', 'the pod network, which stays'),
+    witness: unit(
+      'src/operations/infer.test.ts',
+      'refuses a change of the pod network, and keeps an omitted one',
+    ),
   },
   {
     name: 'a reset leaves what kube-router put into chains of everybody',
     file: 'ansible/roles/network/files/undo.sh',
     from: '|--comment \\"($ours)-ROUTER rule ',
     to: '',
-    witness: unit('test/roles/packet-rules.test.ts', 'rules of kube-router'),
+    witness: unit(
+      'test/roles/packet-rules.test.ts',
+      'a reset removes rules of kube-router from shared chains, and keeps other rules',
+    ),
   },
   {
     name: 'a reset takes sets of addresses of others',
     file: 'ansible/roles/network/files/undo.sh',
     from: '^(inet6:)?($sets)-[A-Z2-7]{16}',
     to: '',
-    witness: unit('test/roles/manifest.test.ts', 'go with the network, those of others stay'),
+    witness: unit('test/roles/manifest.test.ts', 'are removed with the network, and sets of others stay'),
   },
   {
     name: 'what sudo refuses taken for what the host says',
     file: 'src/ssh/sudo.ts',
     from: 'return code === 0 ?',
     to: 'return code >= 0 ?',
-    witness: unit('src/precheck/run.test.ts', 'whose user may not become root'),
+    witness: unit(
+      'src/precheck/run.test.ts',
+      'reports the sudoers line to add, and discards the output, if sudo is refused',
+    ),
   },
   {
     name: 'root needs sudo',
     file: 'src/ssh/connection.ts',
     from: "user === 'root' ? {",
     to: "user === '' ? {",
-    witness: unit('src/ssh/sudo.test.ts', 'never calls sudo'),
+    witness: unit('src/ssh/sudo.test.ts', 'never calls sudo if it'),
   },
   {
     name: 'a password goes to a host whose sudo asks for none',
     file: 'src/ssh/sudo.ts',
     from: 'if (!(await silent(timeoutMs))) return false;',
     to: '',
-    witness: unit('src/ssh/sudo.test.ts', 'whose input is its own'),
+    witness: unit('src/ssh/sudo.test.ts', 'runs a command without the password in its input if sudo'),
   },
   {
     name: 'what a command reads is tried as a password',
     file: 'src/ssh/sudo.ts',
     from: `printf '%s\\\\n' "$word" | \${ASKING} /bin/sh -c : && `,
     to: '',
-    witness: unit('src/ssh/sudo.test.ts', 'not right any more'),
+    witness: unit(
+      'src/ssh/sudo.test.ts',
+      'tries an outdated password once with a command, and tries no input',
+    ),
   },
   {
     name: 'a file of manifests that somebody edited is applied',
@@ -233,7 +251,7 @@ export const ofItsEdges: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'test/conformance/manifests.test.ts',
-      test: 'that somebody edits after the creation was accepted',
+      test: 'are not applied if a user edits them',
     },
   },
   {

@@ -18,7 +18,7 @@ export const ofMachines: readonly Mutant[] = [
     to: 'status?.machineId === undefined || spec.clusterId !== cluster.id || joining',
     witness: unit(
       'src/controller/cluster/state/known-machines.test.ts',
-      'of others in the namespace by cluster',
+      'names machines of this cluster by address, and of the namespace by cluster',
     ),
   },
   {
@@ -26,7 +26,7 @@ export const ofMachines: readonly Mutant[] = [
     file: 'ansible/roles/fence/files/take.sh',
     from: '[ "$joined_name $joined_ip" != "$NAME $IP" ]',
     to: 'false',
-    witness: unit('test/roles/joined-as.test.ts', 'does not take a machine that joined under'),
+    witness: unit('test/roles/joined-as.test.ts', 'refuses a machine that joined under'),
   },
   {
     name: 'a node of the meta cluster may become a host by an unknown address',
@@ -35,7 +35,7 @@ export const ofMachines: readonly Mutant[] = [
     to: 'Object.fromEntries([...hostMachines])',
     witness: unit(
       'src/controller/cluster/state/known-machines.test.ts',
-      'of others in the namespace by cluster',
+      'names machines of this cluster by address, and of the namespace by cluster',
     ),
   },
   {
@@ -54,7 +54,7 @@ export const ofMachines: readonly Mutant[] = [
     file: 'src/protocol/role-vars/topology.ts',
     from: "if (!ownEndpoint) return ['', name].includes(address) ? [] : [address];",
     to: "if (!ownEndpoint && address === '') return [];",
-    witness: unit('src/protocol/role-vars/role-vars.test.ts', 'behind a load balancer'),
+    witness: unit('src/protocol/role-vars/role-vars.test.ts', 'gives hosts the address of the load balancer'),
   },
   {
     name: 'the host of the meta cluster may be named',
@@ -70,7 +70,7 @@ export const ofMachines: readonly Mutant[] = [
     to: 'if (strangers.length < 0)',
     witness: unit(
       'src/controller/cluster/decide/host-records.test.ts',
-      'gives back hosts that nobody got in to',
+      'releases untouched hosts that the run could not log in to',
     ),
   },
   {

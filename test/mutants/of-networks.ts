@@ -3,7 +3,10 @@ import type { Mutant, Witness } from './mutant.ts';
 const ADDON = 'src/addons/network';
 const FOLDER = `${ADDON}/controller`;
 const api = (file: string, test: string): Witness => ({ project: 'api', file: `${ADDON}/${file}`, test });
-const life = api('controller/faults.api.test.ts', 'a life ends the same whichever write the controller');
+const life = api(
+  'controller/faults.api.test.ts',
+  'the scenario has the same end whichever write the controller',
+);
 const onHosts = (test: string): Witness => ({
   project: 'unit',
   file: 'src/addons/network/bridges/ssh-provider.test.ts',
@@ -31,21 +34,24 @@ export const ofNetworks: readonly Mutant[] = [
     file: `${FOLDER}/round.ts`,
     from: 'some((one) => one.trim() === ip)',
     to: 'some((one) => one.trim() !== ip)',
-    witness: api('addon.api.test.ts', 'holds a deletion until it is clean, or is let go by name'),
+    witness: api(
+      'addon.api.test.ts',
+      'blocks a deletion until it is clean, or until it is abandoned by annotation',
+    ),
   },
   {
     name: 'a drift of a Network on its host is passed over',
     file: `${FOLDER}/apply.ts`,
     from: 'if (there?.whole && ',
     to: 'if (there && ',
-    witness: api('addon.api.test.ts', 'is put right when somebody removes or changes the bridge'),
+    witness: api('addon.api.test.ts', 'is repaired when a user removes or changes its bridge'),
   },
   {
     name: 'addresses of a Network that the host has already are made all the same',
     file: `${FOLDER}/apply.ts`,
     from: 'if (occupant !== undefined)',
     to: 'if (occupant === bridge.id)',
-    witness: api('addon.api.test.ts', 'are not made where the host has them already'),
+    witness: api('addon.api.test.ts', 'are not configured if the host uses them already'),
   },
   {
     name: 'an older Network takes addresses away from who has them',
@@ -66,42 +72,42 @@ export const ofNetworks: readonly Mutant[] = [
     file: `${FOLDER}/rights.ts`,
     from: 'object.spec != oldObject.spec && (',
     to: 'oldObject == null && (',
-    witness: api('controller/rights.api.test.ts', 'is not used on other hosts'),
+    witness: api('controller/rights.api.test.ts', 'is not used for other hosts'),
   },
   {
     name: 'the Secret of a Network is anybody’s to exchange together with its hosts',
     file: `${FOLDER}/rights.ts`,
     from: '|| variables.secret != ',
     to: '|| variables.secret < ',
-    witness: api('controller/rights.api.test.ts', 'is not used on other hosts'),
+    witness: api('controller/rights.api.test.ts', 'is not used for other hosts'),
   },
   {
     name: 'the status of a Network is anybody’s to write',
     file: `${FOLDER}/rights.ts`,
     from: "['UPDATE'],",
     to: "['CREATE'],",
-    witness: api('controller/rights.api.test.ts', 'nobody but the controller says in the status'),
+    witness: api('controller/rights.api.test.ts', 'only the controller writes the status of a Network'),
   },
   {
     name: 'a link of a Network’s name that somebody made is taken for ours',
     file: 'src/addons/network/bridges/host/bridges.sh',
     from: 'is_made link "$1" && ip -o link show',
     to: 'ip -o link show',
-    witness: onHosts('neither change nor remove'),
+    witness: onHosts('with their name that others created'),
   },
   {
     name: 'a table of a Network’s name that somebody made is replaced',
     file: 'src/addons/network/bridges/host/bridges.sh',
     from: '! has_table "$1" || is_made table "ip $1" ||',
     to: 'true ||',
-    witness: onHosts('neither change nor remove'),
+    witness: onHosts('with their name that others created'),
   },
   {
     name: 'a host that lost its owner file is taken by Networks, whatever others have made there',
     file: 'src/addons/network/bridges/host/take.sh',
     from: '[ -z "$by" ] || [ "$by" =',
     to: 'true || [ "$by" =',
-    witness: onHosts('do not take a host with things of somebody else'),
+    witness: onHosts('are refused on a host of another cluster that lost its owner file'),
   },
   {
     name: 'a host without Networks stays theirs',
@@ -122,6 +128,6 @@ export const ofNetworks: readonly Mutant[] = [
     file: 'src/addons/network/bridges/host/bridges.sh',
     from: '\\} drop',
     to: '\\} accept',
-    witness: onHosts('make no router of the host'),
+    witness: onHosts('make the host a router for their guests only'),
   },
 ];

@@ -20,7 +20,7 @@ export const ofOperations: readonly Mutant[] = [
     file: 'ansible/roles/drain/files/drain.sh',
     from: 'hold "$2" "$namespace/$pod" "${said:-',
     to: '[[ $said != *"disruption budget"* ]] || hold "$2" "$namespace/$pod" "${said:-',
-    witness: drained('holds a node whose pod has two disruption budgets'),
+    witness: drained('keeps a node whose pod has two disruption budgets'),
   },
   {
     name: 'a list of pods that fails counts as nobody there',
@@ -34,7 +34,7 @@ export const ofOperations: readonly Mutant[] = [
     file: 'ansible/roles/drain/files/drain.sh',
     from: '&& [ "$ready" = Unknown ]',
     to: '',
-    witness: drained('drains a Ready node that SSH does not reach'),
+    witness: drained('drains a Ready node that SSH does not reach, and respects budgets'),
   },
   {
     name: 'every static pod in kube-system is awaited',
@@ -48,7 +48,7 @@ export const ofOperations: readonly Mutant[] = [
     file: 'src/operations/control-planes.ts',
     from: '!hasEtcd(host) && (!isMaster(host) ||',
     to: '!hasEtcd(host) && (isMaster(host) &&',
-    witness: planned('without a worker that is away; whoever has etcd must answer'),
+    witness: planned('although a worker is away; hosts with etcd must answer'),
   },
   {
     name: 'a kubelet may start before the names of its API servers are back',
@@ -58,7 +58,7 @@ export const ofOperations: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'test/roles/keep-endpoint.test.ts',
-      test: 'are put back before the kubelet starts',
+      test: 'are restored before the kubelet starts',
     },
   },
   {
@@ -69,7 +69,7 @@ export const ofOperations: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'test/roles/repair-version.test.ts',
-      test: 'leaves a cluster that somebody upgraded by hand',
+      test: 'refuses to repair a cluster that a user upgraded',
     },
   },
   {

@@ -56,7 +56,7 @@ export const ofRemediation: readonly Mutant[] = [
     to: '',
     witness: unit(
       `${WEBHOOK}/kubernetes-cluster.test.ts`,
-      'lets the controller edit a spec in one way alone',
+      'lets the controller edit the spec only to replace a control plane with a spare',
     ),
   },
 ];

@@ -10,7 +10,7 @@ export const ofRequests: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'src/server/jobs/refused-bodies.api.test.ts',
-      test: 'refuses a stranger before a body is read',
+      test: 'refuses an unauthenticated client before it reads the body',
     },
   },
   {
@@ -32,7 +32,7 @@ export const ofRequests: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'src/server/logs/log-store.api.test.ts',
-      test: 'the logs of a namespace have a budget',
+      test: 'limits the logs of a namespace in addition to the limit of an attempt',
     },
   },
   {
@@ -54,7 +54,7 @@ export const ofRequests: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'src/webhook/deletion.api.test.ts',
-      test: 'guards the record of a cluster while it is being deleted',
+      test: 'guards the annotations of a cluster during its deletion, and lets the deletion finish',
     },
   },
 ];

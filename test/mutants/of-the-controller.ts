@@ -30,7 +30,7 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/state/hosts.ts`,
     from: 'await client.delete(HOSTS, keyOf(ip), { preconditions: { uid, resourceVersion } });',
     to: 'await client.delete(HOSTS, keyOf(ip), { preconditions: uid && resourceVersion ? {} : {} });',
-    witness: meanwhile('a host is not released that another cluster took meanwhile'),
+    witness: meanwhile('a Host record that another cluster took meanwhile is not released'),
   },
   {
     name: 'no precondition on a status write',
@@ -39,14 +39,14 @@ export const ofTheController: readonly Mutant[] = [
     to: `const { namespace = '', name = '' } = cluster.metadata;
   const fresh = await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
   return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...fresh, status });`,
-    witness: meanwhile('a status is not written over a word that came meanwhile'),
+    witness: meanwhile('a status write conflicts with an operation annotation that was set meanwhile'),
   },
   {
     name: 'no precondition on a metadata patch',
     file: `${CLUSTER}/effects/patch-metadata.ts`,
     from: 'const patch = { metadata: { ...metadata, resourceVersion } };',
     to: 'const patch = { metadata: resourceVersion ? metadata : {} };',
-    witness: meanwhile('a word is not answered over one that came meanwhile'),
+    witness: meanwhile('a result annotation conflicts with an operation annotation that was set meanwhile'),
   },
   {
     name: 'no precondition on the sequence',
@@ -67,42 +67,42 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/rest/signal.ts`,
     from: 'if (!isNew(snapshot) || (request?.word === OPERATION_VALUES.create.asked && applied)) return',
     to: 'if (request?.word === OPERATION_VALUES.create.asked && applied) return',
-    witness: life('does not run a request again that others have followed'),
+    witness: life('does not run an earlier request again'),
   },
   {
     name: 'word overwritten at the end',
     file: `${CLUSTER}/effects/report-result.ts`,
     from: '...(answersOther ? {} : { [annotations.operation]: word }),',
     to: '...(answersOther ? { [annotations.operation]: word } : { [annotations.operation]: word }),',
-    witness: lived('keeps a word that comes while it works, and does it next'),
+    witness: lived('keeps an operation annotation that was set meanwhile, and runs it next'),
   },
   {
     name: 'sequence from status',
     file: `${CLUSTER}/accept.ts`,
     from: '    sequence,\n    attempt: 1,',
     to: '    sequence: (cluster.status?.operation?.sequence ?? 0) + (sequence > 0 ? 1 : 0),\n    attempt: 1,',
-    witness: lived('goes on counting from the cluster state Secret when its status is lost'),
+    witness: lived('continues its sequence from the cluster state Secret when its status is lost'),
   },
   {
     name: 'finalizer dropped early',
     file: `${CLUSTER}/decide/table.ts`,
     from: 'deleted: rules.acceptDeletion,',
     to: 'deleted: rules.letGo,',
-    witness: life('deletes in every phase, and never in the name of another'),
+    witness: life('deletes in every phase, but not if the cluster-id belongs to another object'),
   },
   {
     name: 'hosts reset without a deletion',
     file: `${CLUSTER}/decide/rest/rules.ts`,
     from: "? { kind: 'act', effects: [{ kind: 'delete-object' }] }",
     to: "? { kind: 'accept', operation: 'delete', request }",
-    witness: life('is a DELETE of the object when it is asked by word', 'rest/deletion'),
+    witness: life('deletes the object if the operation annotation is terminating', 'rest/deletion'),
   },
   {
     name: 'identity conflict ignored',
     file: `${CLUSTER}/decide/rest/signal.ts`,
     from: "if (binding.kind === 'foreign' || binding.kind === 'missing') return 'identity-conflict';",
     to: '',
-    witness: life('deletes in every phase, and never in the name of another'),
+    witness: life('deletes in every phase, but not if the cluster-id belongs to another object'),
   },
   {
     name: 'cluster state Secret not consulted',
@@ -123,14 +123,14 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/work/signal.ts`,
     from: "attempt.kind !== 'running' || now.getTime() >= lostAt(attempt)",
     to: "attempt.kind !== 'running' || attempt.endsBy !== undefined",
-    witness: life('counts an attempt as lost when its pod outlives its end, because its node is away'),
+    witness: life('counts an attempt as lost if its pod outlives its termination time'),
   },
   {
     name: 'tombstone not written',
     file: `${CLUSTER}/effects/release-object.ts`,
     from: 'await deps.clusterStates.drop(clusterId, hosts.length > 0);',
     to: 'await deps.clusterStates.drop(clusterId, false);',
-    witness: lived('ends its deletion though a host is away, and remembers that host'),
+    witness: lived('ends its deletion though a host is away, and keeps the record of that host'),
   },
   {
     name: 'what a vanished object left is left',
@@ -151,14 +151,14 @@ export const ofTheController: readonly Mutant[] = [
     file: 'src/operations/plan-for.ts',
     from: "if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);",
     to: "if (action === 'leave' && wasTouched(record) === undefined) release.push(record.spec.ip);",
-    witness: planned('gives back a host that was never reached, when its name goes to another'),
+    witness: planned('releases an unreached host when another host takes its name'),
   },
   {
     name: 'a node name had twice',
     file: 'src/operations/plan-for.ts',
     from: 'if (!other || other.spec.ip === host.ip) return [];',
     to: 'if (!other || other.spec.ip !== host.ip || other) return [];',
-    witness: planned('refuses a name that a host has which may carry something of the cluster'),
+    witness: planned('refuses the name of a host that may carry parts of the cluster'),
   },
   {
     name: 'roles and names of the first try kept',
@@ -172,21 +172,21 @@ export const ofTheController: readonly Mutant[] = [
     file: 'src/operations/plan-for.ts',
     from: 'if (!record || id === undefined) return {};',
     to: "if (!record || id !== '') return {};",
-    witness: planned('of a host that joined that it is the same machine'),
+    witness: planned('carries the machine id of a joined host'),
   },
   {
     name: 'a host that no report names counts as clean',
     file: `${CLUSTER}/decide/host-records.ts`,
     from: 'if (host?.ok) return undefined;',
     to: 'if (host?.ok !== false) return undefined;',
-    witness: life('lets no host pass for clean that no report names', 'rest/deletion'),
+    witness: life('counts hosts without a report as Unclean', 'rest/deletion'),
   },
   {
     name: 'another machine counts as the host that could not be reset',
     file: `${CLUSTER}/decide/host-records.ts`,
     from: "const state = CHANGED.test(why) ? 'Lost' : 'Unclean';",
     to: "const state = CHANGED.test(why) ? 'Unclean' : 'Unclean';",
-    witness: life('does not wipe another machine that answers at the address of a host', 'rest/deletion'),
+    witness: life('sets a host to Lost if another machine answers at its address', 'rest/deletion'),
   },
   {
     name: 'what a failed run says of hosts is forgotten',
@@ -194,7 +194,7 @@ export const ofTheController: readonly Mutant[] = [
     from: 'if (notes.length === 0) {',
     to: 'if (notes.length >= 0) {',
     witness: life(
-      'remembers of a failed run who joined, what each host showed, and what it said',
+      'records joined hosts, machine ids, host keys and messages of a failed run',
       'host-records',
     ),
   },
@@ -203,7 +203,10 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/fetch-kubeconfig.ts`,
     from: 'RETRY_MS * 2 ** (tries - 1)',
     to: 'RETRY_MS * 1 ** (tries - 1)',
-    witness: life('does not keep, over and over, what was fetched and is no kubeconfig', 'host-records'),
+    witness: life(
+      'keeps no fetched text that is not a kubeconfig, and retries with growing pauses',
+      'host-records',
+    ),
   },
   {
     name: "somebody else's kubeconfig taken for the cluster's",
@@ -213,7 +216,7 @@ export const ofTheController: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'test/conformance/what-is-missing.test.ts',
-      test: 'is neither read nor written',
+      test: 'is neither used nor overwritten',
     },
   },
   {
@@ -221,21 +224,21 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/requests.ts`,
     from: 'specHash === hash && sequence >= since',
     to: 'specHash === hash && sequence >= since * 0',
-    witness: life('adds again what was removed since, though that very spec was had before'),
+    witness: life('adds a host again after its removal, even with an earlier spec'),
   },
   {
     name: 'a run that cannot begin is waited for in silence',
     file: `${CLUSTER}/decide/work/rules.ts`,
     from: "if (state.kind === 'running' && state.blocked) {",
     to: "if (state.kind === 'running' && state.blocked && now.getTime() < 0) {",
-    witness: life('says at once why a run cannot begin'),
+    witness: life('reports at once why a run cannot start'),
   },
   {
     name: 'a run whose image was replaced is waited for until its deadline',
     file: `${CLUSTER}/decide/work/signal.ts`,
     from: "return attempt.blocked?.outdated ? 'lost' : 'running';",
     to: "return 'running';",
-    witness: life('goes on with the next attempt where a run was never begun'),
+    witness: life('starts the next attempt if the image of a run was replaced before it started'),
   },
   {
     name: 'a cluster that holds no host waits for its Secret',
@@ -254,7 +257,7 @@ export const ofTheController: readonly Mutant[] = [
     from: "if (begins && isDryRun(snapshot.cluster)) return 'dry-run';",
     to: '',
     witness: life(
-      'is told as being looked at, then its hosts are looked at without a playbook',
+      'reports Checking, then checks the hosts without a playbook, and holds none',
       'rest/dry-run',
     ),
   },
@@ -266,7 +269,7 @@ export const ofTheController: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'test/conformance/dry-run.test.ts',
-      test: 'names the cluster that has a host',
+      test: 'names the cluster that holds a host',
     },
   },
   {
@@ -274,21 +277,21 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/frozen-plan.ts`,
     from: 'sequence > seen && sequence < plan.sequence',
     to: 'sequence > seen && sequence > plan.sequence',
-    witness: life('stays beside those after it until status shows a later one', 'frozen-plan'),
+    witness: life('keeps the plans after the sequence in status', 'frozen-plan'),
   },
   {
     name: 'a run is judged without its plan',
     file: `${CLUSTER}/decide/work/rules.ts`,
     from: '  const { attempt, kubeconfig, now } = snapshot;\n  if (!snapshot.plan) return withoutPlan(snapshot, status);',
     to: '  const { attempt, kubeconfig, now } = snapshot;',
-    witness: life('does nothing without the plan of the operation'),
+    witness: life('waits without the plan of the operation, and fails at the deadline'),
   },
   {
     name: 'a look at hosts that was cut short is waited for',
     file: `${CLUSTER}/decide/rest/dry-run.ts`,
     from: "if (!check || check.kind === 'absent') return begin(snapshot, plan, job);",
     to: 'if (!check) return begin(snapshot, plan, job);',
-    witness: life('is looked at by a run that is made whole, though it was begun before', 'rest/dry-run'),
+    witness: life('starts its check again if the run is absent', 'rest/dry-run'),
   },
   {
     name: 'a history that is made shorter keeps what is too much',
@@ -306,7 +309,7 @@ export const ofTheController: readonly Mutant[] = [
     file: 'src/controller/cluster/decide/host-records.ts',
     from: "task.name === 'delete' || fresh.length === 0",
     to: 'fresh.length === 0',
-    witness: life('a deletion writes no host keys', 'host-records'),
+    witness: life('writes no host keys during a deletion', 'host-records'),
   },
   {
     name: 'a deletion ends over hosts that a later operation has taken',
@@ -316,7 +319,7 @@ export const ofTheController: readonly Mutant[] = [
     witness: {
       project: 'unit',
       file: 'src/ansibleinit/hosts-ahead.test.ts',
-      test: 'ends a deletion over them',
+      test: 'finds hosts that a later operation of the cluster has taken, and fails the deletion',
     },
   },
   {
@@ -324,14 +327,14 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/rest/signal.ts`,
     from: "return dueReset(snapshot) ? 'reset-due' : 'idle';",
     to: "return 'idle';",
-    witness: life('is reset again by a scale-down', 'rest/reset-left'),
+    witness: life('is reset by a scale-down that no annotation requests', 'rest/reset-left'),
   },
   {
     name: 'a host that is away is tried at the same pace for ever',
     file: `${CLUSTER}/decide/rest/reset-left.ts`,
     from: '2 ** resets',
     to: '1 ** resets',
-    witness: life('is tried again, after', 'rest/reset-left'),
+    witness: life('min after the last one', 'rest/reset-left'),
   },
   {
     name: 'a restored backup never catches up with its hosts',
@@ -341,7 +344,7 @@ export const ofTheController: readonly Mutant[] = [
     witness: {
       project: 'api',
       file: 'test/conformance/what-is-missing.test.ts',
-      test: 'the count of a cluster is raised past what its hosts know',
+      test: 'a StaleRun report raises the sequence',
     },
   },
 ];

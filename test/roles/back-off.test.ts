@@ -58,7 +58,7 @@ function restarts({
   return stdout.trim().split('\n').filter(Boolean);
 }
 
-it('restarts the kubelet once where one of them has ended and is not started again', () => {
+it('restarts the kubelet once if the controller manager or scheduler stays down', () => {
   expect(restarts({ manager: 'runs', scheduler: 'ended' })).toEqual([
     'changed: kubelet.service: restart, so that it does not wait before it starts kube-scheduler',
     'restart kubelet',
@@ -73,6 +73,6 @@ it.each<[string, Where]>([
   ['it is started again within ten seconds', { manager: 'ended', scheduler: 'ended', startsAfter: 10 }],
   ['it was never started', { manager: 'runs', scheduler: 'none' }],
   ['somebody has taken its manifest away', { manager: 'ended', scheduler: 'ended', manifests: [] }],
-])('leaves the kubelet alone where %s', (_, where) => {
+])('leaves the kubelet alone if %s', (_, where) => {
   expect(restarts(where)).toEqual([]);
 });

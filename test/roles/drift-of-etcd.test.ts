@@ -5,7 +5,7 @@ import { APISERVER, unitFile, watchedHost } from './watched-host.fixture.ts';
 
 const { at, text, put, bash, run, calls } = watchedHost();
 
-describe('members of etcd', () => {
+describe('the drift agent', () => {
   const CURL = `#!/bin/sh
 for word; do
   case $word in
@@ -27,7 +27,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
   const sent = async () =>
     Reported.parse(JSON.parse(await text('/sent'))).metadata.annotations['ecs.yun.com/etcd'];
 
-  it('on hosts of their own are told of as they answer this control plane, each minute anew', async () => {
+  it('reports the health of external etcd members, again after a minute', async () => {
     const urls = ['https://10.0.0.5:2379', 'https://10.0.0.6:2379', 'https://[fd00::7]:2379'];
     await run('begin');
     await put(APISERVER, `    - --etcd-servers=${urls.join(',')}\n`);
@@ -48,7 +48,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
     expect(await calls()).toHaveLength(2);
   });
 
-  it('on hosts of their own tell of those hosts by it, whose words it passes on as they are', async () => {
+  it('passes on the drift reports of etcd hosts, which it reads from etcd', async () => {
     const coded = (text: string) => Buffer.from(text).toString('base64');
     const said = (n: number) => [coded(`/matryoshka/drift/n${n}`), coded(`{"count":${n}}`)] as const;
     const kvs = [1, 2].map(said).map(([key, value]) => ({ key, create_revision: '3', version: '1', value }));
@@ -74,7 +74,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
     expect(await passedOn()).toBeNull();
   });
 
-  it('beside this control plane is told of by its address', async () => {
+  it('reports an etcd member beside its control plane by address', async () => {
     await run('begin');
     await put(APISERVER, '    - --advertise-address=10.0.0.1\n    - --etcd-servers=https://127.0.0.1:2379\n');
     await put('/bin/curl', CURL, 0o755);
@@ -83,7 +83,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
     expect(JSON.parse((await sent()) ?? '')).toMatchObject({ members: [['10.0.0.1', 'healthy']] });
   });
 
-  it('are not told of by a host that is no control plane', async () => {
+  it('reports no etcd members from a host that is no control plane', async () => {
     await run('begin');
     await run('end');
     await run('look');
@@ -91,7 +91,7 @@ echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATR
   });
 });
 
-describe('a host of etcd alone', () => {
+describe('the drift agent of an etcd host', () => {
   const KEY = '/etc/matryoshka/etcd/server.key';
   const CA = '/etc/matryoshka/etcd/ca.crt';
   /** etcd that answers at the loopback address; it records each request. */
@@ -130,7 +130,7 @@ esac
     await run('end');
   }
 
-  it('tells in etcd, for half an hour each time: at each change, and every ten minutes', async () => {
+  it('writes reports to etcd with a lease, at each change and every ten minutes', async () => {
     await becomes();
     await run('look');
     expect(await last()).toEqual([
@@ -152,21 +152,21 @@ esac
     expect(await puts()).toHaveLength(3);
   });
 
-  it('tells by its other certificate where that of the server is what was lost', async () => {
+  it('uses its other certificate if the key of the server is lost', async () => {
     await becomes();
     await rm(at(KEY));
     await run('look');
     expect((await last())[1]).toMatchObject({ things: [['file', KEY, 'missing']] });
   });
 
-  it('tells by the authority as it was made, where that is what was changed', async () => {
+  it('uses the authority of the baseline if the file was changed', async () => {
     await becomes();
     await put(CA, 'theirs', 0o600);
     await run('look');
     expect((await last())[1]).toMatchObject({ things: [['file', CA, 'changed']] });
   });
 
-  it('tells another member where its own does not run', async () => {
+  it('writes to another member if its own member does not run', async () => {
     await becomes();
     await put(
       unitFile('matryoshka-etcd.service'),

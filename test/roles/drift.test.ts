@@ -124,20 +124,20 @@ async function settled(): Promise<void> {
   for (let checks = 0; checks < 4; checks += 1) expect(await check()).toEqual([]);
 }
 
-describe('the host', () => {
-  it.each(KINDS)('tells that %s, and nothing else', async (_, drift, says) => {
+describe('the drift agent', () => {
+  it.each(KINDS)('reports only that %s', async (_, drift, says) => {
     await drift();
     expect(await check()).toEqual([says]);
   });
 
-  it.each(KINDS)('tells it after looks that found nothing: %s', async (_, drift, says) => {
+  it.each(KINDS)('reports drift after checks that found none: %s', async (_, drift, says) => {
     await settled();
     await drift();
     expect(await check()).toEqual([says]);
     expect(await check()).toEqual([says]);
   });
 
-  it('is compared with what was made only where something has changed since', async () => {
+  it('compares the host with the baseline only after something changed', async () => {
     await settled();
     await put(
       '/bin/sort',
@@ -152,8 +152,8 @@ describe('the host', () => {
   });
 });
 
-describe('what is no drift', () => {
-  it('is what changes by itself, what others add, and dates alone', async () => {
+describe('the baseline', () => {
+  it('does not cover renewed certificates, files of others, and modification times', async () => {
     await run('look');
     await put('/var/lib/kubelet/pki/kubelet-client-current.pem', 'renewed');
     await put('/etc/kubernetes/manifests/of-somebody.yaml', 'x');
@@ -169,7 +169,7 @@ describe('what is no drift', () => {
     expect(await check()).toEqual([]);
   });
 
-  it('is what a script of a run changes, removes or adds', async () => {
+  it('includes files that a script of a run changes, removes or adds', async () => {
     await run('begin');
     await put(CONFIG, 'ours');
     await rm(at('/opt/cni/bin/bridge'));
@@ -184,7 +184,7 @@ describe('what is no drift', () => {
     expect(await check()).toEqual(['file /etc/kubernetes/admin.conf missing']);
   });
 
-  it('is not what was somebody’s before: no script makes that ours', async () => {
+  it('does not adopt an earlier change by a user when a script runs', async () => {
     await put(CONFIG, 'theirs');
     await run('begin');
     await put('/var/lib/kubelet/config.yaml', 'ours');
@@ -196,7 +196,7 @@ describe('what is no drift', () => {
     expect(await check()).toEqual([]);
   });
 
-  it('stays in a seal whose writer is killed in the middle', async () => {
+  it('survives a kill while it is written', async () => {
     const sealed = await text(SEAL);
     await run('begin');
     await put(CONFIG, 'ours');
@@ -213,7 +213,7 @@ describe('what is no drift', () => {
     expect(await check()).toEqual([]);
   });
 
-  it('is what a script changed that was cut off, once nothing of its run is at work', async () => {
+  it('includes the changes of an interrupted script once its run has ended', async () => {
     await run('begin');
     await put(CONFIG, 'ours');
     await run('look');
@@ -228,14 +228,14 @@ describe('what is no drift', () => {
     expect(await check()).toEqual([`file ${CONFIG} changed`]);
   });
 
-  it('is a file of ours that was not there yet: it is sealed when it comes', async () => {
+  it('gets a file of Matryoshka when the file first appears', async () => {
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
     expect(await check()).toEqual([]);
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannex');
     expect(await check()).toEqual(['file /etc/cni/net.d/10-flannel.conflist changed']);
   });
 
-  it('is nothing on a host that has not joined', async () => {
+  it('is not checked on a host that has not joined', async () => {
     await rm(at('/etc/matryoshka/joined'));
     await put(CONFIG, 'x');
     await run('look');
@@ -243,13 +243,13 @@ describe('what is no drift', () => {
   });
 });
 
-describe('what is told', () => {
+describe('a drift report', () => {
   /** A curl that succeeds only with an explicit address (--connect-to), not by name. */
   const BY_ANOTHER_WAY =
     '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncase "$*" in *--connect-to*) echo 200 ;; *) echo 000 ;; esac\n';
   const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
-  it('has no content, is bounded, and counts everything', async () => {
+  it('has no file content, a bounded size, and the full count', async () => {
     await put(APISERVER, 'token: secret', 0o600);
     const long = Array.from({ length: 40 }, (_, index) => `role file /etc/${'long-'.repeat(20)}${index}`);
     await put(MADE, `${await text(MADE)}${long.join('\n')}\n`);
@@ -263,7 +263,7 @@ describe('what is told', () => {
     expect((await reported()).count).toBe(42);
   });
 
-  it('goes to the lease of this node, once, and again when it changes', async () => {
+  it('goes to the Lease of this node once, and again after a change', async () => {
     await check();
     await check();
     expect(await calls()).toHaveLength(1);
@@ -273,14 +273,14 @@ describe('what is told', () => {
     expect(await calls()).toHaveLength(2);
   });
 
-  it('is told again after a while, so that silence shows', async () => {
+  it('is sent again after a while without changes', async () => {
     await check();
     await touch('/run/matryoshka/watch/told');
     await check();
     expect(await calls()).toHaveLength(2);
   });
 
-  it('finds its way by the seal when the way is what was changed', async () => {
+  it('uses the address in the baseline if /etc/hosts and the kubeconfig changed', async () => {
     await put('/etc/hosts', '127.0.0.1 localhost\n');
     await put('/etc/kubernetes/kubelet.conf', 'gone', 0o600);
     await put('/bin/curl', BY_ANOTHER_WAY, 0o755);
@@ -290,7 +290,7 @@ describe('what is told', () => {
     );
   });
 
-  it('finds it by an IPv6 address too', async () => {
+  it('uses an IPv6 address too', async () => {
     await put('/etc/hosts', 'fd00::1 api.demo # matryoshka c1\n');
     await put('/bin/curl', BY_ANOTHER_WAY, 0o755);
     await run('look');
@@ -299,7 +299,7 @@ describe('what is told', () => {
 });
 
 describe('a file that a full disk has left empty', () => {
-  it('is not sealed as ours by the script that was to write it: it stays as it was sealed, and differs', async () => {
+  it('stays out of the baseline and counts as drift', async () => {
     await run('begin');
     await put(CONFIG, '');
     await run('end');

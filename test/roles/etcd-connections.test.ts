@@ -28,7 +28,7 @@ async function prepared(env: Record<string, string>) {
   };
 }
 
-it('is set where a member of etcd may be, from the start of the host on, and undone to what it was', async () => {
+it('lowers tcp_retries2 where etcd may run, persists it, and records the previous value', async () => {
   expect(await prepared({ CARRIES_ETCD: 'yes' })).toEqual({
     set: ['sysctl -q net.ipv4.tcp_retries2=5'],
     made: ['host sysctl net.ipv4.tcp_retries2=15', 'host file /etc/sysctl.d/99-matryoshka-etcd.conf'],
@@ -38,7 +38,7 @@ it('is set where a member of etcd may be, from the start of the host on, and und
   );
 });
 
-it('stays as it is on a worker, and where somebody has it as low already', async () => {
+it('leaves tcp_retries2 unchanged on a worker, and if it is lower already', async () => {
   expect(await prepared({ CARRIES_ETCD: '' })).toEqual({ set: [], made: [] });
   await writeFile(setting(), '3\n');
   expect(await prepared({ CARRIES_ETCD: 'yes' })).toEqual({ set: [], made: [] });

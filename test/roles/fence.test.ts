@@ -56,7 +56,7 @@ const until = async (what: string, ask: () => Promise<unknown>) => {
 const first: Run = ['a', 1, 1, 'pod-1'];
 
 describe('taking a host', () => {
-  it('writes the epoch, and may be repeated by the same run', async () => {
+  it('writes the epoch, and the same run may repeat it', async () => {
     expect((await take(first)).exitCode).toBe(0);
     expect((await take(first)).exitCode).toBe(0);
     expect(await owner()).toEqual({
@@ -95,7 +95,7 @@ describe('taking a host', () => {
     }
   });
 
-  it('lets exactly one of many pods have an epoch', async () => {
+  it('gives an epoch to exactly one of twelve pods', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, pod) => take(['a', 1, 1, `pod-${pod}`])),
     );
@@ -105,12 +105,12 @@ describe('taking a host', () => {
     expect(answers.filter(({ exitCode }) => exitCode === REFUSED.staleRun)).toHaveLength(11);
   });
 
-  it('ends with the highest of many epochs that come at once', async () => {
+  it('keeps the highest of several concurrent epochs', async () => {
     await Promise.all(Array.from({ length: 10 }, (_, index) => take(['a', 1, index + 1, `pod-${index}`])));
     expect((await owner()).epoch).toEqual({ sequence: 1, attempt: 10 });
   });
 
-  it('refuses what it cannot read, and words that are no ids', async () => {
+  it('refuses an unreadable owner file and malformed arguments', async () => {
     await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
     await writeFile(join(root, 'etc/matryoshka/owner.json'), '{"clusterId":');
     expect((await take(first)).exitCode).toBe(REFUSED.damaged);
@@ -138,7 +138,7 @@ describe('a damaged owner file', () => {
       'lacks whether it was released',
       '{"clusterId":"a","epoch":{"sequence":1,"attempt":1},"podUid":"pod-1","released":fal',
     ],
-  ])('that %s lets nobody in, and names the way out', async (_what, text) => {
+  ])('blocks every run and names the repair command if it %s', async (_what, text) => {
     await damage(text);
     for (const answer of [await take(['a', 9, 1, 'p']), await run(first, 'true')])
       expect([answer.exitCode, answer.stderr]).toEqual([
@@ -147,20 +147,20 @@ describe('a damaged owner file', () => {
       ]);
   });
 
-  it('is mended by what the list of things made here says; a later run of that cluster is let in, another is not', async () => {
+  it('is repaired from the manifest; then only the cluster named there may take the host', async () => {
     await damage('', 'cluster a\nhost tree /var/lib/matryoshka\n');
     expect((await call('mend')).stdout).toContain("is cluster a's");
     expect((await take(['b', 9, 1, 'p'])).exitCode).toBe(REFUSED.hostConflict);
     expect((await take(first)).exitCode).toBe(0);
   });
 
-  it('is removed where nothing was made', async () => {
+  it('is removed if nothing was created on the host', async () => {
     await damage('');
     expect((await call('mend')).stdout).toContain("the host is nobody's");
     expect((await take(['b', 1, 1, 'p'])).exitCode).toBe(0);
   });
 
-  it('is the only one that is mended', async () => {
+  it('is a condition of mend: an intact owner file stays unchanged', async () => {
     await take(first);
     const before = await readFile(path(), 'utf8');
     expect((await call('mend')).exitCode).toBe(REFUSED.usage);
@@ -191,11 +191,11 @@ describe('running a command', () => {
     expect(await readdir(root)).not.toContain('ran');
   });
 
-  it('refuses on a host that nobody took', async () => {
+  it('refuses a command on a host without an owner', async () => {
     expect((await run(first, 'true')).exitCode).toBe(REFUSED.staleRun);
   });
 
-  it('does not hold the lock meanwhile: two commands of a run overlap', async () => {
+  it('does not hold the lock: two commands of a run overlap', async () => {
     await take(first);
     const long = run(first, `until [ -e ${root}/go ]; do sleep 0.05; done`);
     expect((await run(first, `touch ${root}/go`)).exitCode).toBe(0);
@@ -214,11 +214,11 @@ describe('running a command', () => {
   });
 });
 
-describe('a step that must not be cut', () => {
+describe('a protected step', () => {
   const step = (seconds: number) =>
     `${fence} protect init sh -c 'touch ${root}/started; sleep ${seconds}; touch ${root}/done'; touch ${root}/after`;
 
-  it('is awaited, while the rest of its run is ended', async () => {
+  it('is awaited by the next run, while the rest of its run ends', async () => {
     await take(first);
     const cut = run(first, step(2));
     await until('it runs', async () => (await readdir(root)).includes('started'));
@@ -230,7 +230,7 @@ describe('a step that must not be cut', () => {
     expect(await readdir(root)).not.toContain('after');
   });
 
-  it('goes on when the caller and its connection are gone', async () => {
+  it('continues after its caller is killed', async () => {
     await take(first);
     const cut = run(first, step(1));
     await until('it runs', async () => (await readdir(root)).includes('started'));
@@ -239,7 +239,7 @@ describe('a step that must not be cut', () => {
     await cut;
   });
 
-  it('is not awaited for ever', async () => {
+  it('delays the next run for a bounded time only, then HostBusy', async () => {
     env = { ...env, MATRYOSHKA_FENCE_WAIT: '1' };
     await take(first);
     const cut = run(first, step(20));
@@ -253,7 +253,7 @@ describe('a step that must not be cut', () => {
     cut.kill('SIGKILL');
   });
 
-  it('gives back its output and exit code', async () => {
+  it('returns its output and exit code', async () => {
     await take(first);
     const answer = await run(first, `${fence} protect x sh -c 'echo told; exit 5'`);
     expect([answer.exitCode, answer.stdout]).toEqual([5, 'told']);
@@ -261,7 +261,7 @@ describe('a step that must not be cut', () => {
 });
 
 describe('stopping a run', () => {
-  it('ends what it runs, and lets nothing more of it in; the next run is let in', async () => {
+  it('ends its commands and refuses new ones; the next run may take the host', async () => {
     await take(first);
     const long = run(first, `touch ${root}/started; sleep 30; touch ${root}/survived`);
     await until('it runs', async () => (await readdir(root)).includes('started'));
@@ -275,7 +275,7 @@ describe('stopping a run', () => {
     expect((await run(next, 'true')).exitCode).toBe(0);
   });
 
-  it('leaves a script alone that awaits a protected step', async () => {
+  it('does not end a script that awaits a protected step', async () => {
     await take(first);
     const script = `${fence} protect init sh -c 'touch ${root}/started; until [ -e ${root}/go ]; do sleep 0.05; done'`;
     const awaiting = run(first, `${script}; touch ${root}/after; sleep 30`);
@@ -287,7 +287,7 @@ describe('stopping a run', () => {
     expect((await awaiting).exitCode).not.toBe(0);
   });
 
-  it('is refused to anyone but the run that holds the host', async () => {
+  it('is refused to every run but the one that holds the host', async () => {
     await take(['a', 3, 1, 'pod-1']);
     expect((await call('stop', 'a', 2, 1, 'pod-1')).exitCode).toBe(REFUSED.staleRun);
     expect((await call('stop', 'b', 3, 1, 'pod-1')).exitCode).toBe(REFUSED.hostConflict);
@@ -296,7 +296,7 @@ describe('stopping a run', () => {
 });
 
 describe('release', () => {
-  it('lets any other cluster take the host, and the same one only with a later epoch', async () => {
+  it('lets another cluster take the host, and refuses the same epoch again', async () => {
     await take(['a', 3, 1, 'pod-1']);
     expect((await call('release', 'a', 3, 1, 'pod-1')).exitCode).toBe(0);
     expect(await owner()).toMatchObject({ clusterId: 'a', released: true });
@@ -306,7 +306,7 @@ describe('release', () => {
     expect((await take(['a', 4, 1, 'pod-3'])).exitCode).toBe(REFUSED.hostConflict);
   });
 
-  it('is refused to anyone but the run that holds the host', async () => {
+  it('is refused to a run that does not hold the host', async () => {
     await take(['a', 3, 1, 'pod-1']);
     expect((await call('release', 'a', 2, 1, 'pod-1')).exitCode).toBe(REFUSED.staleRun);
     expect((await call('release', 'b', 3, 1, 'pod-1')).exitCode).toBe(REFUSED.hostConflict);

@@ -80,9 +80,9 @@ const sorted = (text?: string) => plain(text).split('\n').sort().join('\n');
 const sameText = (path: string, a?: string, b?: string) =>
   a === b || (path === '/etc/matryoshka/made' && sorted(a) === sorted(b));
 
-describe.skipIf(!canMount)('on a disk that is full, or fills while it runs,', () => {
+describe.skipIf(!canMount)('on a full disk', () => {
   it.each(Object.keys(rows))(
-    '%s fails aloud, leaves nothing half-written, and succeeds with room',
+    '%s reports the error, leaves no partial file, and succeeds once there is space',
     async (name) => {
       const row: Row = rows[name] ?? {};
       const text = await textOf(name, row);
@@ -104,7 +104,7 @@ describe.skipIf(!canMount)('on a disk that is full, or fills while it runs,', ()
   );
 });
 
-it.skipIf(!canMount)('the fence keeps whose host it is where there is no room for another', async () => {
+it.skipIf(!canMount)('the fence keeps the previous owner if there is no space for a new one', async () => {
   const row = rows['the fence: take by a later run'] ?? {};
   const { before, tight } = await onSmallDisk({ ...row, text: row.text ?? '' });
   const owner = '/etc/matryoshka/owner.json';
@@ -113,7 +113,7 @@ it.skipIf(!canMount)('the fence keeps whose host it is where there is no room fo
   expect(full[0]?.stderr).toContain(`${owner} cannot be written: No space left on device`);
 });
 
-it('every script that writes on a host is tried on a full disk', async () => {
+it('every script that writes on a host has a test with a full disk', async () => {
   const untried: string[] = [];
   for (const script of scripts) {
     if (LIBRARIES.test(script) || OTHERS.test(script)) continue;
@@ -123,7 +123,7 @@ it('every script that writes on a host is tried on a full disk', async () => {
   expect(untried).toEqual([]);
 });
 
-it('fence, prelude and drift agent write files by the same lines: each comes to a host by itself', async () => {
+it('fence, prelude and drift agent share the code that writes files', async () => {
   const lines = async (name: string) =>
     /\n(# --- writing files: .*?# --- end of writing files)\n/s.exec(await read(`files/${name}`))?.[1];
   const [ofPrelude, ...others] = await Promise.all(['prelude.sh', 'fence', 'watch'].map(lines));

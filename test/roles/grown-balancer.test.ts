@@ -30,7 +30,7 @@ async function letGo(ends: boolean) {
   return { closed, said: stdout.split('\n').filter((line) => line.startsWith('changed: ')) };
 }
 
-it('has what we installed leave the one control plane that it asked before, and nobody else', async () => {
+it('closes connections of cluster programs to the previous control plane, and no others', async () => {
   const { closed, said } = await letGo(true);
   expect(closed).toEqual([
     '-K state established src 10.88.0.16:40001 dst 10.88.0.13:6443',
@@ -40,7 +40,7 @@ it('has what we installed leave the one control plane that it asked before, and 
   expect(said).toHaveLength(3);
 });
 
-it('goes on where a kernel closes no connection of others', async () => {
+it('continues if the kernel closes no connections', async () => {
   const { said } = await letGo(false);
   expect(said).toEqual([]);
 });

@@ -55,26 +55,26 @@ async function play(script: string, args: Readonly<Record<string, unknown>> = {}
   return Result.parse(JSON.parse(stdout.split('\n').at(-1) ?? ''));
 }
 
-describe.skipIf(!hasPython)('a script on a host whose shell says this and that', () => {
-  it('is heard alone, and finds none of the environment of the host', async () => {
+describe.skipIf(!hasPython)('a script on a host with a noisy shell', () => {
+  it('returns only its own results, and runs in a clean environment', async () => {
     const { facts, changes, rc } = await play(
       `result a 1; changed something; result left "$(env | grep -ciE 'proxy|TMPDIR|ETCDCTL|GREP_OPTIONS|POSIXLY|POLLUTED')"; result locale "$LC_ALL"; result cat "$(echo own | cat)"`,
     );
     expect([rc, facts, changes]).toEqual([0, { a: '1', left: '0', locale: 'C', cat: 'own' }, ['something']]);
   });
 
-  it('fails by its own code and word', async () => {
+  it('fails with its own exit code and message', async () => {
     expect(await play(`fail 'no such thing'`)).toMatchObject({ rc: 1, failed: true, msg: 'no such thing' });
   });
 
-  it('fails on a host that ends it with a code of thousands of digits', async () => {
+  it('fails if the host ends it with an exit code of thousands of digits', async () => {
     const result = await play(
       `mark=$(declare -f framed | grep -o 'matryoshka-[0-9a-f]*' | head -n 1); printf '%s %05000d\\n' "$mark" 9; kill -9 $$`,
     );
     expect(result.failed).toBe(true);
   });
 
-  it('gives a file that is read back as it is, byte for byte', async () => {
+  it('returns an output file byte for byte', async () => {
     await using shell = await noisyShell({});
     const output = join(shell.folder, 'kubeconfig');
     await play(`printf 'apiVersion: v1\\nclusters: []'`, { output });

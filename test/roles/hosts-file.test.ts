@@ -26,7 +26,7 @@ async function written(before: string) {
   return { was, set, again, undone };
 }
 
-describe('of /etc/hosts every byte that is not ours stays', () => {
+describe('/etc/hosts keeps every byte that Matryoshka did not write', () => {
   it.each([
     ['a line that is not UTF-8', '127.0.0.1 localhost\\n192.0.2.1 caf\\351\\n'],
     ['lines that end as on Windows', '127.0.0.1 localhost\\r\\n192.0.2.1 a\\r\\n'],

@@ -43,7 +43,7 @@ describe('the IPv6 address of a node', () => {
     expect(stdout).toBe('result: ip6=fd00:1::1');
   });
 
-  it('is missed by name of the interface', async () => {
+  it('is reported as missing, with the name of the interface', async () => {
     expect(await chosen(line('ens3', 'fe80::1', 'link'))).toMatchObject({
       exitCode: 1,
       stderr: 'ens3, which has 10.0.0.1, has no global IPv6 address; give it a fixed one',
@@ -72,13 +72,13 @@ describe('a host that begins to forward IPv6', () => {
     }
   });
 
-  it('sets that alone where no router tells it anything', async () => {
+  it('sets forwarding alone if no router announces itself', async () => {
     expect((await host()).exitCode).toBe(0);
     expect(await file()).toBe('net.ipv6.conf.all.forwarding = 1\n');
     expect(await manifest()).toEqual(['host sysctl net.ipv6.conf.all.forwarding=0']);
   });
 
-  it('goes on listening to routers where the kernel does, before it forwards', async () => {
+  it('keeps accepting router advertisements, by a setting that precedes forwarding', async () => {
     const { stdout } = await host(`case "$*" in
       '-6 route show proto ra') echo 'default via fe80::1 dev ens3 metric 1024 expires 1700sec'; echo 'default via fe80::2 dev ens4' ;;
       '-6 -o address show dynamic') echo '5: ens5.7    inet6 fd00:7::9/64 scope global dynamic mngtmpaddr' ;; esac`);
@@ -95,7 +95,7 @@ describe('a host that begins to forward IPv6', () => {
     expect(set.at(-2)).toContain('99-matryoshka-ipv6.conf');
   });
 
-  it('knows again which interface forwarded before, and changes nothing where all do', async () => {
+  it('records which interface forwarded before, and changes nothing if all do', async () => {
     await setting('ens4/forwarding', '1');
     await host();
     expect(await manifest()).toEqual([

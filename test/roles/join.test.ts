@@ -65,7 +65,7 @@ function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: str
   return { ok: status === 0, did: stdout.trim(), said: stderr, calls };
 }
 
-it('joins once', () => {
+it('joins a control plane with one call of kubeadm', () => {
   expect(run('')).toMatchObject({
     ok: true,
     did: 'did joined',
@@ -80,7 +80,7 @@ const UNLISTED = ended('context deadline exceeded');
 it.each([
   ['of whose promotion kubeadm has not heard', UNHEARD],
   ['that kubeadm has announced, and did not find at once', UNLISTED],
-])('promotes a member %s, and goes on after it', (_, why) => {
+])('promotes a member %s, then runs the remaining phases of kubeadm', (_, why) => {
   const { ok, did, calls } = run(why, '');
   expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
   expect(calls[1]).toBe('promoted by https://first:2379');
@@ -92,13 +92,13 @@ it.each([
   expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c n 10.0.0.5\n');
 });
 
-it('says that its API server does not become ready, within a bound', () => {
+it('fails within a bound if the local API server does not become ready', () => {
   const { ok, did, said } = runWhere({ isStuck: true }, UNHEARD, '');
   expect({ ok, did }).toEqual({ ok: false, did: '' });
   expect(said).toContain('the API server of this host does not become ready');
 });
 
-it('says that its member does not catch up, and leaves no token behind', () => {
+it('fails if the member does not catch up, and leaves no token on the host', () => {
   const { ok, did, said } = runWhere({ member: 'slow' }, UNLISTED, '');
   expect({ ok, did }).toEqual({ ok: false, did: '' });
   // Only the last 1,000 characters of a host's output reach the status.
@@ -110,7 +110,7 @@ it.each<[NonNullable<Where['member']>, string, string]>([
   ['announced', 'etcd-join', 'etcdserver: can only promote a learner member which is in sync with leader'],
   ['none', 'etcd-join', 'context deadline exceeded'],
   ['announced', 'kubelet-wait-bootstrap', 'context deadline exceeded, token abcdef.s3cret'],
-])('fails where nothing is to be gone on with, and says why: %s, %s', (member, phase, why) => {
+])('reports the error of kubeadm and calls it only once: %s, %s', (member, phase, why) => {
   const { ok, did, said, calls } = runWhere({ member }, ended(why).replace('etcd-join', phase));
   expect({ ok, did, calls: calls.length }).toEqual({ ok: false, did: '', calls: 1 });
   expect(said).toContain(why.replace('s3cret', '…'));

@@ -34,7 +34,7 @@ it.each([
 it.each([
   ['another address', 'mine w1 10.0.0.22\n'],
   ['another name', 'mine w2 10.0.0.2\n'],
-])('does not take a machine that joined under %s', async (_what, joined) => {
+])('refuses a machine that joined under %s', async (_what, joined) => {
   const { exitCode, stderr } = await take(joined);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(

@@ -40,8 +40,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-describe('the names of the API servers', () => {
-  it('come back where the file was written anew, behind every line of others, byte by byte', async () => {
+describe('the API server names in /etc/hosts', () => {
+  it('are restored below all other lines, which stay unchanged byte by byte', async () => {
     expect(await make()).toMatchObject({ exitCode: 0, stderr: '' });
     const theirs = Buffer.concat([
       Buffer.from(CLOUD),
@@ -56,7 +56,7 @@ describe('the names of the API servers', () => {
     expect((await stat(at(HOSTS))).ino).toBe(ino);
   });
 
-  it('come back in copies that pods on the host’s network have, in place, and in no other', async () => {
+  it('are restored in place in the copies of host-network pods only', async () => {
     await make();
     const [ofHost, ofPod] = ['h', 'p'].map((pod) => `var/lib/kubelet/pods/${pod}/etc-hosts`);
     await put(ofHost ?? '', `# Kubernetes-managed hosts file (host network).\n${CLOUD}`);
@@ -76,7 +76,7 @@ describe('the names of the API servers', () => {
     expect(await text(HOSTS)).toBe(`${CLOUD}127.0.0.1 api.demo # matryoshka c1\n`);
   });
 
-  it('are put back before the kubelet starts, and after cloud-init has written the file', async () => {
+  it('are restored before the kubelet starts and after cloud-init', async () => {
     await make();
     const unit = await text('etc/systemd/system/matryoshka-endpoint.service');
     expect(unit).toMatch(/^Before=.*\bkubelet\.service\b/m);
@@ -86,7 +86,7 @@ describe('the names of the API servers', () => {
     await expect(execa('readlink', [at(enabled)])).resolves.toMatchObject({ exitCode: 0 });
   });
 
-  it('are kept by nothing where the name resolves by itself', async () => {
+  it('need no unit if the name resolves by itself', async () => {
     expect(await make('')).toMatchObject({ exitCode: 0, stdout: '' });
     expect(await text('etc/matryoshka/made')).toBe('cluster mine\n');
   });

@@ -17,7 +17,7 @@ const host = (modprobe: string) =>
     env: { CLUSTER_ID: 'mine', POD_CIDR: '10.244.0.0/16', CARRIES_ETCD: '' },
   });
 
-it('ends with the words of modprobe where the kernel has not, and cannot load, a module', async () => {
+it('reports the error of modprobe if the kernel cannot load a module', async () => {
   await rm(join(root, 'proc/sys/net/bridge'), { recursive: true });
   const fatal = 'modprobe: FATAL: Module br_netfilter not found in directory /lib/modules/6.1.0-13-amd64';
   expect(await host(`echo '${fatal}' >&2; return 1`)).toMatchObject({
@@ -28,7 +28,7 @@ it('ends with the words of modprobe where the kernel has not, and cannot load, a
   });
 });
 
-it('loads a module that the kernel has not, and asks for none that it has', async () => {
+it('loads a missing module, and none that the kernel has', async () => {
   await writeFile(join(root, 'proc/filesystems'), 'nodev\tproc\n');
   const { exitCode } = await host(`echo "$1" >> "$R/asked"; echo 'nodev overlay' >> "$R/proc/filesystems"`);
   expect(exitCode).toBe(0);

@@ -78,7 +78,7 @@ it.each([
   ['a learner', [first, `${own} b2 two true`]],
   ['one that was never started', [first, `${own} b2 - true`]],
   ['no member any more', [first]],
-])('leaves the others alone as %s', (_, members) => {
+])('leaves etcd without a change to other members, as %s', (_, members) => {
   expect(leave({ members })).toMatchObject({ goesOn: true, left: [first] });
 });
 
@@ -91,13 +91,13 @@ it.each<[string, Etcd, string]>([
     'do not answer: one (10.0.0.1)',
   ],
   ['nobody would stay', { members: [`${own} b2 two false`] }, 'no member of etcd would be left'],
-])('keeps its data where %s', (_, etcd, reason) => {
+])('keeps the data of etcd if %s', (_, etcd, reason) => {
   const { goesOn, said, left } = leave(etcd);
   expect([goesOn, left]).toEqual([false, etcd.members ?? []]);
   expect(said).toContain(reason);
 });
 
-it('asks nobody where nothing of etcd is on the host', () => {
+it('does not contact etcd if the host has no data of etcd', () => {
   rmSync(join(root, 'var/lib/etcd/member'), { recursive: true });
   expect(leave({})).toMatchObject({ goesOn: true, said: '' });
 });
@@ -107,7 +107,7 @@ const mine = `${own} b2 two false`;
 const check = () => read('roles/etcd/files/check.sh');
 const remove = () => read('roles/etcd/files/remove-members.sh');
 
-it('lets a host leave that is no member, though one of the members does not answer', () => {
+it('releases a host that is no member, though a member does not answer', () => {
   const etcd = { members: [first, third], sick: [other], leaving: own };
   expect(run(check(), etcd)).toMatchObject({ ok: true });
   expect(run(remove(), etcd)).toMatchObject({
@@ -117,13 +117,13 @@ it('lets a host leave that is no member, though one of the members does not answ
   });
 });
 
-it('lets no member leave while one that would stay does not answer', () => {
+it('removes no member while a remaining one does not answer', () => {
   const etcd = { members: [first, mine, third], sick: [other], leaving: own };
   expect(run(check(), etcd).ok).toBe(false);
   expect(run(remove(), etcd)).toMatchObject({ ok: false, stdout: '', left: [first, mine, third] });
 });
 
-it('takes out those that leave, dead ones too, and says that they are gone', () => {
+it('removes leaving members, dead ones too, and reports them', () => {
   const etcd = { members: [first, mine, third], sick: ['10.0.0.3'], leaving: `${own} 10.0.0.3` };
   const { ok, stdout, left } = run(remove(), etcd);
   expect([ok, left]).toEqual([true, [first]]);
@@ -134,14 +134,14 @@ it('takes out those that leave, dead ones too, and says that they are gone', () 
   ]);
 });
 
-it('has a leader that leaves hand over to one that stays, and asks none that only follows', () => {
+it('moves leadership from a leaving leader to a remaining member', () => {
   const members = [first, mine, third];
   const leader = run(remove(), { members, leaving: own, leader: own });
   expect(leader).toMatchObject({ ok: true, left: [first, third] });
   expect(leader.moved).toBe(`--endpoints https://${own}:2379 move-leader a1`);
 });
 
-it('has nobody hand over where one leads that stays', () => {
+it('moves no leadership if the leader stays', () => {
   const leader = run(remove(), { members: [first, mine, third], leaving: own, leader: other });
   expect(leader).toMatchObject({ ok: true, left: [first, third], moved: '' });
 });
@@ -159,17 +159,17 @@ it.each<[string, Etcd, string, string]>([
     '10.0.0.2',
     'etcd has a learner, three (10.0.0.3), that is not promoted yet',
   ],
-])('takes no member in %s', (_, etcd, joining, reason) => {
+])('admits no member %s', (_, etcd, joining, reason) => {
   const { ok, said } = run(`JOINING='${joining}'\n${check()}`, etcd);
   expect(ok).toBe(false);
   expect(said).toContain(reason);
 });
 
-it('goes on with the learner that the join before has left', () => {
+it('accepts the learner that an interrupted join left', () => {
   expect(run(`JOINING='10.0.0.3'\n${check()}`, { members: [first, '10.0.0.3 c3 three true'] }).ok).toBe(true);
 });
 
-it('takes out the learner of a control plane that joins anew, which would keep out the one before it', () => {
+it('removes the learner of a control plane that joins from the start', () => {
   const members = [first, '10.0.0.3 c3 - true', '10.0.0.4 d4 four false'];
   const { ok, left } = run(`JOINING='10.0.0.3 10.0.0.4' BEGINNING='10.0.0.3 10.0.0.4'\n${check()}`, {
     members,
@@ -177,7 +177,7 @@ it('takes out the learner of a control plane that joins anew, which would keep o
   expect([ok, left]).toEqual([true, [first, '10.0.0.4 d4 four false']]);
 });
 
-it('takes a learner out again that does not catch up, by the clock however slow its tries are', () => {
+it('removes a learner that does not catch up in time, however slow the attempts', () => {
   const slow = 'sleep() { SECONDS=$((SECONDS + 60)); }';
   const { ok, said, left } = run(`NAME=two LEARNER_SECONDS=300\n${slow}\npromote`, {
     members: [first, `${own} b2 two true`],
@@ -190,7 +190,7 @@ it('takes a learner out again that does not catch up, by the clock however slow 
 it.each([
   ['after a while', 2, [first], 'was taken out again'],
   ['not in time', 1_000, [first, `${own} b2 two true`], 'cannot be taken out again'],
-])('says whether it could take such a learner out: %s', (_, failures, stay, says) => {
+])('reports whether it could remove the learner: %s', (_, failures, stay, says) => {
   const slow = `sleep() { SECONDS=$((SECONDS + 20)); }
     eval "of_all()$(declare -f etcd | tail -n +2)"; failed=0
     etcd() { case "$*" in 'member remove '*) [ "$((failed++))" -ge ${failures} ] || return 1 ;; esac; of_all "$@"; }`;
@@ -222,14 +222,14 @@ it.each([
   ['all that stays is well', 'one', 'True', ''],
   ['only what leaves is not', 'two', 'False', ''],
   ['a node is gone whose pods are listed', 'one', 'True', '\\nkube-scheduler-four False'],
-])('changes control planes where %s', (_, node, ready, more) => {
+])('changes control planes if %s', (_, node, ready, more) => {
   expect(changes(node, ready, more)).toMatchObject({ ok: true, said: '' });
 });
 
 it.each([
   ['is not ready', 'False'],
   ['is not there', 'absent'],
-])('changes no control plane while a scheduler that stays %s', (_, ready) => {
+])('changes no control plane while a remaining scheduler %s', (_, ready) => {
   const { ok, said } = changes('three', ready);
   expect(ok).toBe(false);
   expect(said).toContain('do not run or are not ready: kube-scheduler-three');

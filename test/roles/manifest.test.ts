@@ -42,19 +42,19 @@ const roleScripts = (): string[] =>
     );
   });
 
-describe('a unit of ours', () => {
+describe('a systemd unit of Matryoshka', () => {
   const wanted = '/etc/systemd/system/multi-user.target.wants/u.service';
   const byLoad = (answer: string) =>
     `systemctl() { case "$*" in show*) echo ${answer} ;; *) echo "$*" ;; esac; }`;
 
-  it('is enabled by the link that systemd makes for it, and read again only where its file has changed', async () => {
+  it('is enabled by its WantedBy link, and reloaded only if systemd asks for it', async () => {
     await put('/etc/systemd/system/u.service', '[Install]\nWantedBy=multi-user.target\n');
     expect((await run(`${byLoad('no')}\nenable_unit u.service`)).stdout).toBe('');
     expect(await readlink(join(root, wanted))).toBe('/etc/systemd/system/u.service');
     expect((await run(`${byLoad('yes')}\nenable_unit u.service`)).stdout).toBe('daemon-reload');
   });
 
-  it('is ended and wanted by nobody any more when it is disabled; a mask, and other links, stay', async () => {
+  it('is stopped and loses its links when it is disabled; a mask and other units stay', async () => {
     await run(`${byLoad('no')}\nenable_unit u.service; enable_unit other.service`);
     const targets = join(root, 'etc/systemd/system');
     await mkdir(join(targets, 'theirs.target.requires'));
@@ -67,15 +67,15 @@ describe('a unit of ours', () => {
   });
 });
 
-describe('what is going to be made', () => {
-  it('is listed once, before it is there, under its role', async () => {
+describe('the manifest', () => {
+  it('lists each path once, before it exists, with its role', async () => {
     expect(
       (await run('own tree /a; own file /b /c; own tree /a; mkdir -p "$R/a"; own tree /a')).exitCode,
     ).toBe(0);
     expect(await manifest()).toEqual(['role tree /a', 'role file /b', 'role file /c']);
   });
 
-  it('may be of several kinds, which are listed by one write', async () => {
+  it('lists things of several kinds by one call', async () => {
     await run("own tree /a /b dir /c unit u.service table 'ip mine' before 'what was there'");
     expect(await manifest()).toEqual([
       ...['role tree /a', 'role tree /b', 'role dir /c', 'role unit u.service'],
@@ -83,7 +83,7 @@ describe('what is going to be made', () => {
     ]);
   });
 
-  it('is of a kind that is known, wherever a role says so', async () => {
+  it('knows every kind that a role uses', async () => {
     const kinds = new Set(
       roleScripts().flatMap((text) =>
         [...text.matchAll(/\b(?:own\s+|mine\+?=\(\s*)([a-z]+) /g)].map(([, kind]) => kind),
@@ -105,7 +105,7 @@ describe('what is going to be made', () => {
       '/etc/containerd/config.toml',
       'put /etc/containerd/config.toml 644 x',
     ],
-  ])('is not %s: that ends the script, by name, and stays', async (_what, path, script) => {
+  ])('rejects %s, which stays unchanged', async (_what, path, script) => {
     await put(path, 'precious');
     const answer = await run(script);
     expect(answer.exitCode).toBe(1);
@@ -114,7 +114,7 @@ describe('what is going to be made', () => {
     expect(await manifest()).toEqual([]);
   });
 
-  it('is listed behind whole lines, whatever an earlier write has left', async () => {
+  it('drops an incomplete last line before it appends', async () => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\nrole tree /var/l');
     expect(
       (await run('own file /b; is_made tree /a && is_made file /b && ! is_made tree /var/l')).exitCode,
@@ -122,7 +122,7 @@ describe('what is going to be made', () => {
     expect(await manifest()).toEqual(['role tree /a', 'role file /b']);
   });
 
-  it('is no tree that somebody has led to another disk', async () => {
+  it('rejects a tree that is a link to another disk', async () => {
     await mkdir(join(root, 'disk'));
     await mkdir(join(root, 'var/lib'), { recursive: true });
     await symlink(join(root, 'disk'), join(root, 'var/lib/containerd'));
@@ -131,15 +131,15 @@ describe('what is going to be made', () => {
     expect(await manifest()).toEqual([]);
   });
 
-  it('is only the content of a folder that was there, a disk of its own for example', async () => {
+  it('lists only the content of a folder that exists, such as a mount point', async () => {
     await mkdir(join(root, 'data/lost+found'), { recursive: true });
     await run('own tree /data');
     expect(await manifest()).toEqual(['role content /data']);
   });
 });
 
-describe('undoing', () => {
-  it('removes what is listed for the role, and nothing else', async () => {
+describe('unmake', () => {
+  it('removes everything that is listed for the role, and nothing else', async () => {
     await run('own tree /a; own dir /opt/cni /opt/cni/bin; own file /opt/cni/bin/ours; own file /b');
     for (const path of ['/a/deep/file', '/opt/cni/bin/ours', '/opt/cni/bin/theirs', '/b', '/c'])
       await put(path);
@@ -151,7 +151,7 @@ describe('undoing', () => {
     ]);
   });
 
-  it('leaves a folder that was there before, with what it had', async () => {
+  it('keeps a folder that existed before, with its earlier content', async () => {
     await put('/data/lost+found/x');
     await run('own tree /data');
     await put('/data/ours/file');
@@ -174,7 +174,7 @@ describe('undoing', () => {
     '/var//lib',
     '/a/..',
     'etc',
-  ])('never touches what the system needs, whatever is listed: %s', async (path) => {
+  ])('never touches a system path, even if it is listed: %s', async (path) => {
     await put(join('/', path, 'precious'));
     await put(
       '/etc/matryoshka/made',
@@ -185,7 +185,7 @@ describe('undoing', () => {
     expect(answer.stderr).toContain(`system`);
   });
 
-  it('never takes what is behind a link, says so, and does not call the host clean', async () => {
+  it('never removes the target of a link, reports the link, and fails', async () => {
     await put('/disk/etcd/member/db', 'precious');
     await mkdir(join(root, 'var/lib'), { recursive: true });
     await symlink(join(root, 'disk/etcd'), join(root, 'var/lib/etcd'));
@@ -202,7 +202,7 @@ describe('undoing', () => {
     expect((await run('unmake')).exitCode).toBe(0);
   });
 
-  it('never says that it removed what stays', async () => {
+  it('fails if a listed path remains', async () => {
     await put('/a/file');
     await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\n');
     const answer = await run(
@@ -211,7 +211,7 @@ describe('undoing', () => {
     expect([answer.exitCode, answer.stderr]).toEqual([1, expect.stringContaining('; of /a')]);
   });
 
-  it('does not act on half of a line, says how to end it, and does not call the host clean', async () => {
+  it('ignores an incomplete last line, reports it, and fails if its path exists', async () => {
     await put('/var/lib/kubelet/somebody’s');
     await put('/a/file');
     await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\nrole tree /var/lib/kubelet');
@@ -231,13 +231,13 @@ describe('undoing', () => {
   });
 });
 
-describe('large trees', () => {
+describe('a large tree', () => {
   const BACKGROUND = `systemd-run() { echo "background: \${*: -1}"; }\n`;
 
   it.each([
     ['tree', '/var/lib/.containerd.matryoshka-removed'],
     ['content', '/var/lib/containerd/.matryoshka-removed'],
-  ])('are gone at once, and deleted behind the reset where that takes long: %s', async (kind, aside) => {
+  ])('is moved aside at once, and deleted in the background if that takes long: %s', async (kind, aside) => {
     await put('/var/lib/containerd/store/image');
     await put('/etc/matryoshka/made', `cluster mine\nrole ${kind} /var/lib/containerd\n`);
     const slow = await run(`${BACKGROUND}timeout() { return 124; }\nunmake`);
@@ -249,7 +249,7 @@ describe('large trees', () => {
     expect(has(aside)).toBe(false);
   });
 
-  it('that cannot be deleted keep the host from being called clean', async () => {
+  it('fails the reset if it cannot be deleted', async () => {
     await put('/var/lib/kubelet/pods/volume');
     await put('/etc/matryoshka/made', 'cluster mine\nrole tree /var/lib/kubelet\n');
     const answer = await run('timeout() { return 1; }\nunmake');
@@ -260,13 +260,13 @@ describe('large trees', () => {
   });
 });
 
-describe('sets of addresses', () => {
+describe('ipsets', () => {
   const script = (name: string) => readFileSync(join(ansible, 'roles/network/files', name), 'utf8');
   const quiet = 'ip() { :; }; nft() { return 1; }; iptables() { :; }; ip6tables() { :; }; sleep() { :; }\n';
   const there = (...sets: string[]) => sets.map((set) => `${set}\\n`).join('');
   const kubeRouter = 'KUBE-SRC-ABCDEFGHIJKLM234';
 
-  it('that kube-router will make are listed, but for a prefix that somebody uses already', async () => {
+  it('are listed for kube-router, except for a prefix in use', async () => {
     const before = `unpack() { return 1; }; chroot() { printf '${there('KUBE-DST-THEIRS', 'blocked')}'; }\n`;
     const answer = await run(`KUBE_ROUTER_IMAGE=any\n${before}${script('policies.sh')}`);
     expect([answer.exitCode, answer.stderr]).toEqual([0, '']);
@@ -275,7 +275,7 @@ describe('sets of addresses', () => {
     ]);
   });
 
-  it('go with the network, those of others stay', async () => {
+  it('are removed with the network, and sets of others stay', async () => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\nrole sets TMP\n');
     const others = ['KUBE-DST-ABCDEFGHIJKLM234', 'KUBE-CLUSTER-IP', 'TMP-blocked', 'blocked'];
     const listed = there(...others, kubeRouter, `inet6:${kubeRouter}`);
@@ -290,7 +290,7 @@ describe('sets of addresses', () => {
     ]);
   });
 
-  it('that cannot be removed keep the host from being released, and the tools that a later reset needs', async () => {
+  it('block the release if they cannot be removed, and keep the tools for a later reset', async () => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\nhost tree /var/lib/matryoshka\n');
     const host = `ROLE=host\n${readFileSync(join(ansible, 'roles/host/files/undo.sh'), 'utf8')}`;
     await put('/var/lib/matryoshka/network-policies/sbin/ipset');
@@ -307,7 +307,7 @@ describe('sets of addresses', () => {
   });
 });
 
-it('every role’s scripts are shell that bash can read', () => {
+it('every script of a role is valid bash', () => {
   const scripts = readdirSync(join(ansible, 'roles'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.sh'),
   );
@@ -317,7 +317,7 @@ it('every role’s scripts are shell that bash can read', () => {
   }
 });
 
-it('what precheck takes for a sign of somebody else is listed before any role makes it', () => {
+it('every path that the precheck takes for foreign is listed before a role creates it', () => {
   const owned = roleScripts()
     .join('\n')
     .replaceAll('\\\n', ' ')
@@ -341,7 +341,7 @@ it('what precheck takes for a sign of somebody else is listed before any role ma
   expect(made.filter((path) => !owned.includes(path))).toEqual([]);
 });
 
-it('precheck finds a link in the place of each tree that a role makes', () => {
+it('the precheck checks each tree that a role creates for a link', () => {
   const trees = new Set(
     roleScripts()
       .join('\n')

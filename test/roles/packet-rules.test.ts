@@ -24,7 +24,7 @@ const run = (script: string) =>
     reject: false,
   });
 
-it('rules of kube-router’s go from chains of everybody, those of others stay', async () => {
+it('a reset removes rules of kube-router from shared chains, and keeps other rules', async () => {
   await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
   const rules = [
     '-N KUBE-ROUTER-FORWARD',
@@ -45,7 +45,7 @@ R
   ]);
 });
 
-it('base chains of tables of others go when they were not there before and are empty', async () => {
+it('a reset removes an empty base chain that it added to a shared table', async () => {
   await put(
     '/etc/matryoshka/made',
     'cluster mine\nrole shared ip nat PREROUTING\nrole shared ip nat INPUT\nrole shared ip filter\n',
@@ -65,7 +65,7 @@ describe('packet rules on a host without iptables', () => {
   const only = (...names: string[]) =>
     `command() { case " ${names.join(' ')} " in *" $2 "*) return 0 ;; esac; return 1; }; ip() { :; }\n`;
 
-  it('go by nft, those of others stay', async () => {
+  it('are removed by nft, and other rules stay', async () => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
     const table = `table ip filter {
  chain KUBE-FORWARD { # handle 3
@@ -96,7 +96,7 @@ describe('packet rules on a host without iptables', () => {
     ],
     ['they may be of the legacy one', only('nft'), 'nat\n', /tables of iptables-legacy \(nat\) is unknown/],
     ['nft refuses', only('nft'), '', /packet rules of ours are left in table ip filter/],
-  ])('are said to be left where %s, and the host is not clean', async (_what, tools, legacy, message) => {
+  ])('are reported as left if %s, and the reset fails', async (_what, tools, legacy, message) => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
     await put('/proc/net/ip_tables_names', legacy);
     const nft = `nft() { case "$*" in '-a list table ip filter') printf ' chain KUBE-A {\\n' ;; '-f '*) [ -s "$R/proc/net/ip_tables_names" ] ;; *) return 1 ;; esac; }\n`;

@@ -28,11 +28,11 @@ function reach(podCidr: string, { network = 'flannel', joins = 'b', port = 10_25
   return { status, said: stderr };
 }
 
-it('is content with a node that refuses, which is an answer', () => {
+it('accepts a node that refuses the connection', () => {
   expect(reach('127.0.0.2/24')).toEqual({ status: 0, said: '' });
 });
 
-it('is content with a node that listens', async () => {
+it('accepts a node that listens', async () => {
   const server = createServer().listen(0, '127.0.0.3');
   await new Promise((resolve) => server.once('listening', resolve));
   const address = server.address();
@@ -42,20 +42,20 @@ it('is content with a node that listens', async () => {
 });
 
 // 192.0.2.0/24 is reserved for documentation, so no machine answers there.
-it('names a node from which no answer comes, and what to do', () => {
+it('names a node that does not answer, and the fix', () => {
   expect(reach('192.0.2.9/24')).toEqual({
     status: 1,
     said: expect.stringMatching(/^pods of node b are not reached: .*10\.0\.0\.2.*UDP 8472/),
   });
 });
 
-it('does not take the answer of a gateway for one of the node', () => {
+it('does not accept the answer of a gateway', () => {
   expect(reach('127.0.0.2/24', { dev: 'eth0' })).toMatchObject({ status: 1 });
 });
 
 it.each([
   ['of a network of others', { network: 'none' }],
   ['that does not join', { joins: 'c' }],
-])('asks no node %s', (_which, given) => {
+])('probes no node %s', (_which, given) => {
   expect(reach('192.0.2.9/24', given)).toEqual({ status: 0, said: '' });
 });

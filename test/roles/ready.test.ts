@@ -100,7 +100,7 @@ it.each<[string, Pod]>([
     { ...DNS, node: '', phase: 'Pending', ready: '' },
   ],
   ['a pod of CoreDNS was evicted', { ...DNS, phase: 'Failed', ready: 'False' }],
-])('is when %s', (_, pod) => {
+])('the wait for system pods ends when %s', (_, pod) => {
   expect(ready([{}, pod])).toEqual({ done: true, said: '' });
 });
 
@@ -112,18 +112,18 @@ it.each<[string, Pod]>([
   ['another pod was not asked yet', { ...PROXY, ready: 'False', started: false }],
   ['flannel is not ready on a node that joins', { ...FLANNEL, ready: 'False' }],
   ['CoreDNS is not ready on a node that joins', { ...DNS, ready: 'False' }],
-])('is not while %s', (_, pod) => {
+])('the wait for system pods goes on while %s', (_, pod) => {
   const { done, said } = ready([{}, pod]);
   expect(done).toBe(false);
   expect(said).toContain(`${pod.namespace ?? 'kube-system'}/${pod.name ?? 'kube-scheduler-a'}`);
 });
 
-it('is not while static pods of a control plane are not ready that the run changes', () => {
+it('the wait goes on while static pods of a changed control plane are not ready', () => {
   const pod = { name: 'etcd-c', owner: 'Node/c', node: 'c', ready: 'False' };
   expect(ready([pod], { changed: 'c' }).done).toBe(false);
 });
 
-it('is not while CoreDNS has no node, where every node joins', () => {
+it('the wait goes on while CoreDNS has no node, if every node joins', () => {
   const pod = { ...DNS, node: '', phase: 'Pending', ready: '' };
   expect(ready([{}, pod], { nodes: ['a=True'] }).done).toBe(false);
 });
@@ -131,7 +131,7 @@ it('is not while CoreDNS has no node, where every node joins', () => {
 const WITHOUT =
   'a=False container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady';
 
-it('is where somebody else makes the pod network, though nodes and pods await that', () => {
+it('the wait ends without a pod network if the user installs that', () => {
   const dns = { ...DNS, phase: 'Pending', ready: '', node: '' };
   expect(ready([{}, dns], { network: 'none', nodes: [WITHOUT] })).toEqual({ done: true, said: '' });
 });
@@ -140,6 +140,6 @@ it.each<[string, string, string, Pod]>([
   ['a node lacks the pod network that is ours', 'flannel', WITHOUT, {}],
   ['a node lacks more than that', 'none', 'a=False container runtime is down', {}],
   ['a static pod has ended', 'none', WITHOUT, { ready: 'False', restarts: 1 }],
-])('is not while %s', (_, network, node, pod) => {
+])('the wait goes on while %s', (_, network, node, pod) => {
   expect(ready([pod], { network, nodes: [node] }).done).toBe(false);
 });

@@ -21,12 +21,12 @@ async function redacted(message: string, results: readonly string[] = []): Promi
   return stdout;
 }
 
-describe('the message of a failure', () => {
+describe('a failure message', () => {
   it.each([
     'The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?',
     'cannot find /var/lib/matryoshka/etcd/usr/local/bin/etcdctl or /etc/kubernetes/pki/apiserver-etcd-client.key',
     'etcd-server: the sum is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-  ])('stays as it is: %s', async (message) => {
+  ])('stays unchanged: %s', async (message) => {
     expect(await redacted(message, ['', 'yes'])).toBe(message);
   });
 
@@ -35,16 +35,16 @@ describe('the message of a failure', () => {
     ['a key', `not valid:\n${PEM}\nend`, 'not valid:\n…\nend'],
     ['a key that is cut off', `not valid: ${PEM.slice(0, 40)}`, 'not valid: …'],
     ['base64', `cannot decode ${BLOB}=`, 'cannot decode …'],
-  ])('has no secret: %s', async (_what, message, expected) => {
+  ])('contains no secret: %s', async (_what, message, expected) => {
     expect(await redacted(message)).toBe(expected);
   });
 
-  it('has nothing of what the script has answered', async () => {
+  it('contains no result of the script', async () => {
     expect(await redacted('exists: some-answer', ['some-answer'])).toBe('exists: …');
   });
 });
 
-it('no task hides why it failed, and those that answer with secrets say so', async () => {
+it('no task uses no_log, and tasks with secret results declare them', async () => {
   const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
   const Tasks = z
     .array(

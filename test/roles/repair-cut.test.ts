@@ -34,14 +34,14 @@ beforeEach(async () => {
   await run('end');
 });
 
-describe('a host that dies while a static pod is exchanged', () => {
+describe('a host that dies while a static pod is replaced', () => {
   beforeEach(async () => {
     await run('begin');
     await put(NEW, 's', 0o600);
     await rm(at(SCHEDULER));
   });
 
-  it('has its manifest in the seal after a start, and the next repair puts it back', async () => {
+  it('reports the missing manifest after a start, and the next repair restores it', async () => {
     expect(await boot()).toEqual([`file ${SCHEDULER} missing`]);
     await putBack();
     expect(await text('/var/lib/matryoshka/repair')).toBe('pod kube-scheduler\n');
@@ -49,7 +49,7 @@ describe('a host that dies while a static pod is exchanged', () => {
     expect(await text(SEAL)).not.toContain('.matryoshka');
   });
 
-  it('gets back, as it was to be, a manifest of which no copy is kept', async () => {
+  it('gets its manifest back even if no copy is kept', async () => {
     await boot();
     await rm(at('/etc/matryoshka/kept'), { recursive: true });
     await compare();
@@ -58,7 +58,7 @@ describe('a host that dies while a static pod is exchanged', () => {
   });
 });
 
-describe('a host that dies while a certificate is issued', () => {
+describe('a certificate that a repair issues', () => {
   const issue = async (kubeadm: string) => {
     await put('/bin/kubeadm', `#!/bin/bash\n${kubeadm}\n`, 0o755);
     const { differs = '' } = await compare();
@@ -68,7 +68,7 @@ describe('a host that dies while a certificate is issued', () => {
   const write = (content: string) =>
     [KEY, CRT].map((path) => `echo ${content} > "$MATRYOSHKA_ROOT${path}"`).join('\n');
 
-  it('has certificate and key as they were before, and what differed differs', async () => {
+  it('is rolled back with its key if the host dies, and the drift stays', async () => {
     await rm(at(CRT));
     await issue(`${write('new')}\n${DIE}`).catch(() => undefined);
     expect(await text(KEY)).toBe('new\n');
@@ -81,7 +81,7 @@ describe('a host that dies while a certificate is issued', () => {
     expect(await check()).toEqual([`file ${CRT} missing`]);
   });
 
-  it('keeps a certificate with its key that somebody has put there, and refuses a folder', async () => {
+  it('replaces a key of a user, which is set aside, but not a folder', async () => {
     await put(CRT, 'of the company');
     await put(KEY, 'key of the company', 0o644);
     await issue(write('new'));
@@ -95,7 +95,7 @@ describe('a host that dies while a certificate is issued', () => {
     expect(await text(`${KEY}/x`)).toBe('x');
   });
 
-  it('has nothing changed where kubeadm fails, and the new ones sealed where it does not', async () => {
+  it('changes nothing if kubeadm fails, and joins the baseline otherwise', async () => {
     await rm(at(CRT));
     expect(await issue('echo no room; exit 1')).toContain('kubeadm init phase certs apiserver: no room');
     await run('end');
@@ -107,19 +107,19 @@ describe('a host that dies while a certificate is issued', () => {
   });
 });
 
-describe('a script of any operation', () => {
+describe('a role script', () => {
   const [, sealing = ''] = /SEALING = '''([\s\S]*?)'''/.exec(read('plugins/action/host_script.py')) ?? [];
   const quoted = `'${read('files/watch').replaceAll("'", `'\\''`)}'`;
   const runScript = (body: string) =>
     bash(['-s'], `exec 2>&1\n${read('files/prelude.sh')}\nWATCH_OF_THE_RUN=${quoted}\n${sealing}\n${body}\n`);
 
-  it('seals what it makes though the watch of the host is gone', async () => {
+  it('adds its changes to the baseline though the drift agent is gone', async () => {
     await rm(at('/usr/local/sbin/matryoshka-watch'), { force: true });
     await runScript(`printf ours > "$R${CONFIG}"; rm "$R${SCHEDULER}"`);
     expect(await check()).toEqual([]);
   });
 
-  it('changes nothing where the seal cannot be opened, and needs none where there is none', async () => {
+  it('changes nothing if the baseline cannot be opened, and runs if there is none', async () => {
     await put('/bin/flock', '#!/bin/sh\nexit 1\n', 0o755);
     const said = await runScript(`printf ours > "$R${CONFIG}"`).catch(String);
     expect(said).toContain('the seal of this host cannot be opened');

@@ -44,8 +44,8 @@ beforeEach(async () => {
   await run('end');
 });
 
-describe('on a host of etcd alone', () => {
-  it('certificates, an authority and a unit are put back, and the member is started anew', async () => {
+describe('the repair of an etcd host', () => {
+  it('restores certificates, the authority and the unit, and requests a restart of the member', async () => {
     await rm(at(CA));
     await put(CERTIFICATE, 'theirs', 0o600);
     await put(FILE, `${made()}Nice=1\n`);
@@ -54,7 +54,7 @@ describe('on a host of etcd alone', () => {
     expect(await pending()).toEqual(['unit matryoshka-etcd']);
   });
 
-  it('a program comes out of its image again', async () => {
+  it('requests the script that reinstalls a changed program', async () => {
     await put(BINARY, 'x', 0o755);
     await put('/etc/matryoshka/installed/etcd', 'image');
     expect(await compare()).toMatchObject({ scripts: 'etcd/programs.sh', repairs: 'yes' });
@@ -118,26 +118,26 @@ describe('on a host of etcd alone', () => {
       },
       `${UNIT} runs by /usr/lib/systemd/system/matryoshka-etcd.service (may have other data than it was made with)`,
     ],
-  ])('nothing is done where %s', async (_, drift, says) => {
+  ])('changes nothing if %s', async (_, drift, says) => {
     await drift();
     expect(await compare()).not.toHaveProperty('repairs');
     expect(await verify()).toContain(`cannot be made again: ${says}`);
   });
 
-  it('somebody’s drop-in that leaves the data where it is is set aside', async () => {
+  it('goes on if a drop-in of a user keeps the data directory', async () => {
     await put(`${FILE}.d/x.conf`, '[Service]\nNice=1\n');
     await systemd('active', `${FILE}.d/x.conf`);
     expect((await compare())['repairs']).toBe('yes');
   });
 
-  it('a unit that is masked is none that has other data', async () => {
+  it('restores a masked unit', async () => {
     await rm(at(FILE));
     await symlink('/dev/null', at(FILE));
     await putBack();
     expect(await text(FILE)).toBe(made());
   });
 
-  it('its first step is for a member that does not serve', async () => {
+  it('restores only a member that does not answer in its first step', async () => {
     await put(FILE, `${made()}Nice=1\n`);
     const curl = (code: number) => put('/bin/curl', `#!/bin/sh\nexit ${code}\n`, 0o755);
     const vars = { ONLY_DEAD: 'yes', IS_MASTER: '', IP: '10.0.0.1' };
@@ -149,7 +149,7 @@ describe('on a host of etcd alone', () => {
     expect(await text(FILE)).toBe(made());
   });
 
-  it('nobody who has no seal is asked for one, of a host that an earlier version made', async () => {
+  it('requires a baseline, except in the check of etcd alone', async () => {
     await rm(at('/etc/matryoshka/seal'));
     expect(await verify()).toMatch(/^this host has no baseline/);
     expect(await script('verify.sh', { ETCD_ONLY: 'yes', WATCH: '', TRIES: '1' })).toBe('');

@@ -122,8 +122,8 @@ const TWO = `1, started, n1, https://10.0.0.1:2380, https://10.0.0.1:2379, false
 `;
 const done = async () => (existsSync(at('/done')) ? (await text('/done')).trim().split('\n') : []);
 
-describe('what was put back', () => {
-  it('is run by: units begin anew, others are enabled and started', async () => {
+describe('the restarts of a repair', () => {
+  it('restart a restored unit, and enable and start a disabled one', async () => {
     await put('/disabled-matryoshka-watch', '');
     await put('/stopped-matryoshka-watch', '');
     await start(['unit kubelet'], '', '');
@@ -131,7 +131,7 @@ describe('what was put back', () => {
     expect(await text(PENDING)).toBe('');
   });
 
-  it('is run by: a static pod ends and begins by the manifest as it was made', async () => {
+  it('restart a static pod with the restored manifest, and set the edited one aside', async () => {
     await put(SCHEDULER, 'theirs', 0o600);
     expect(await start(['pod kube-scheduler'])).toContain('changed: kube-scheduler runs as it was made');
     expect(await done()).toEqual(['protect repair-kube-scheduler']);
@@ -140,7 +140,7 @@ describe('what was put back', () => {
     expect(await text(PENDING)).toBe('');
   });
 
-  it('is run by: a balancer, through which an API server answers', async () => {
+  it('fail if no API server answers through the balancer', async () => {
     await put(MADE, `${await text(MADE)}balancer unit matryoshka-balancer.service\n`);
     expect(await start(['unit matryoshka-balancer'], '', '')).not.toContain('no API server');
     await put('/bin/journalctl', '#!/bin/sh\necho cannot read haproxy.cfg\n', 0o755);
@@ -150,7 +150,7 @@ describe('what was put back', () => {
     );
   });
 
-  it('is run by no member here, where the authority of an etcd on hosts of its own was put back', async () => {
+  it('restart no etcd pod on a control plane with external etcd', async () => {
     await run('begin');
     await rm(at(ETCD));
     await run('end');
@@ -159,8 +159,8 @@ describe('what was put back', () => {
   });
 });
 
-describe('a control plane that serves is not taken away', () => {
-  it('where the API server of another does not answer; what is left is noted for the next try', async () => {
+describe('a control plane that serves', () => {
+  it('keeps its API server running while another does not answer, and retries later', async () => {
     await put('/answering', '10.0.0.2\n');
     await start(['pod kube-apiserver', 'pod kube-scheduler'], '10.0.0.2 10.0.0.3');
     expect(await text(WHY)).toContain(
@@ -170,7 +170,7 @@ describe('a control plane that serves is not taken away', () => {
     expect(await text(PENDING)).toBe('pod kube-apiserver\n');
   });
 
-  it('with its member of etcd, where another member does not answer', async () => {
+  it('keeps its etcd member running while another member does not answer', async () => {
     await put('/answering', '10.0.0.2\n');
     await put('/members', TWO);
     await put('/listed-10.0.0.2', LISTED);
@@ -185,7 +185,7 @@ describe('a control plane that serves is not taken away', () => {
     expect(await done()).toEqual(['protect repair-etcd']);
   });
 
-  it('with its member of etcd, where nobody can tell how many there are, or whether it runs', async () => {
+  it('keeps its etcd member running if its state or its peers are unknown', async () => {
     await put('/answering', '10.0.0.2\n');
     await put('/listed-10.0.0.2', LISTED);
     await put('/members', 'Error: context deadline exceeded\n');
@@ -200,11 +200,11 @@ describe('a control plane that serves is not taken away', () => {
   });
 });
 
-describe('etcd', () => {
+describe('etcd beside a control plane', () => {
   const cutOut = () => rm(at(ETCD));
   beforeEach(() => put('/answering', '10.0.0.2\n10.0.0.3\n'));
 
-  it('begins again by the manifest as it was made, with its data and as a member that others list', async () => {
+  it('starts with the restored manifest if it has data and another member lists it', async () => {
     await cutOut();
     await put('/listed-10.0.0.3', LISTED);
     await start(['pod etcd'], '10.0.0.2 10.0.0.3');
@@ -229,7 +229,7 @@ describe('etcd', () => {
       'the member at 10.0.0.2 does not list it; replace this host',
     ],
     ['none of the others answers', async () => {}, 'no member on another host answers'],
-  ])('is not started where %s', async (_, given, says) => {
+  ])('is not started if %s', async (_, given, says) => {
     await cutOut();
     await given();
     await start(['pod etcd'], '10.0.0.2');
@@ -238,21 +238,21 @@ describe('etcd', () => {
     expect(existsSync(at(ETCD))).toBe(false);
   });
 
-  it('is not begun anew by a kubelet that starts where the data is gone', async () => {
+  it('is not started by the kubelet if its data is missing', async () => {
     await rm(at(WAL));
     await put('/stopped-kubelet', '');
     expect(await start([])).toContain('there is no data of etcd in /var/lib/etcd');
     expect(await done()).toEqual([]);
   });
 
-  it('that is alone is put back though it does not answer: nobody else needs it', async () => {
+  it('is restored as the only member, though it does not answer', async () => {
     await put(ETCD, `${ETCD_MANIFEST}# x`, 0o600);
     await put('/refused', '1');
     await start(['pod etcd']);
     expect(await text(ETCD)).toBe(ETCD_MANIFEST);
   });
 
-  it('that was sealed here, and has hosts of its own by now, is not started', async () => {
+  it('is not started if etcd is external by now', async () => {
     await cutOut();
     await start(['pod etcd'], '10.0.0.2', 'yes', '');
     expect(await done()).toEqual([]);
@@ -260,7 +260,7 @@ describe('etcd', () => {
   });
 });
 
-describe('a member of etcd on a host of its own', () => {
+describe('an external etcd member', () => {
   const NOTED = 'unit matryoshka-etcd';
   const begin = (noted: readonly string[] = [NOTED], membersFirst = '') =>
     start(noted, '', '', '', '10.0.0.2', membersFirst);
@@ -278,13 +278,13 @@ describe('a member of etcd on a host of its own', () => {
     for (const one of [1, 2]) await put(`/listed-10.0.0.${one}`, LISTED);
   });
 
-  it('begins anew by what was put back, while every other one is well', async () => {
+  it('restarts with restored files while every other member is healthy', async () => {
     await begin();
     expect(await done()).toEqual(['restart matryoshka-etcd']);
     expect(await text(PENDING)).toBe('');
   });
 
-  it('runs on where another one does not answer, which is named, and noted for the next try', async () => {
+  it('keeps running while another member does not answer, which is reported and retried', async () => {
     await put('/sick', '10.0.0.2\n');
     await begin();
     expect(await done()).toEqual([]);
@@ -294,7 +294,7 @@ describe('a member of etcd on a host of its own', () => {
     expect(await text(PENDING)).toBe(`${NOTED}\n`);
   });
 
-  it('comes before what needs an API server, which waits for another step on a worker', async () => {
+  it('restarts first; a balancer waits for a later step', async () => {
     await put(MADE, `${await text(MADE)}balancer unit matryoshka-balancer.service\n`);
     await put('/deaf', '');
     await begin([NOTED, 'unit matryoshka-balancer'], 'yes');
@@ -305,7 +305,7 @@ describe('a member of etcd on a host of its own', () => {
     expect((await done()).slice(1)).toEqual(['restart matryoshka-etcd', 'restart matryoshka-balancer']);
   });
 
-  it('that runs and does not hear is started anew, since nobody misses it', async () => {
+  it('restarts if it runs and does not answer', async () => {
     await put('/sick', '10.0.0.1\n10.0.0.2\n');
     await put(
       '/bin/sleep',
@@ -317,14 +317,14 @@ describe('a member of etcd on a host of its own', () => {
     expect(await done()).toEqual(['restart matryoshka-etcd']);
   });
 
-  it('is left alone where nothing of it was put back', async () => {
+  it('is left alone if none of its files was restored', async () => {
     await put('/sick', '10.0.0.2\n');
     await begin([]);
     expect(await done()).toEqual([]);
     expect(existsSync(at(WHY))).toBe(false);
   });
 
-  it('that is down begins as a member that another lists, though the others are not well', async () => {
+  it('starts if it is stopped and another member lists it, though members are unhealthy', async () => {
     await put('/stopped-matryoshka-etcd', '');
     await put('/sick', '10.0.0.1\n10.0.0.2\n');
     await begin([]);
@@ -338,7 +338,7 @@ describe('a member of etcd on a host of its own', () => {
       () => put('/listed-10.0.0.2', `[${member(2)}]\n`),
       'at 10.0.0.2 does not list it; replace',
     ],
-  ])('that is down is not started where %s', async (_, given, says) => {
+  ])('stays stopped if %s', async (_, given, says) => {
     await put('/stopped-matryoshka-etcd', '');
     await given();
     await begin([]);
@@ -347,7 +347,7 @@ describe('a member of etcd on a host of its own', () => {
     expect(await text(PENDING)).toBe('start matryoshka-etcd\n');
   });
 
-  it('is not begun anew without its data, and everything else there is put back', async () => {
+  it('is not restarted without its data; other units of the host are', async () => {
     await rm(at(WAL));
     await begin();
     expect(await text(WHY)).toContain('there is no data of etcd in /var/lib/etcd; replace the host');
@@ -356,7 +356,7 @@ describe('a member of etcd on a host of its own', () => {
     expect(await done()).toEqual(['restart containerd']);
   });
 
-  it('that does not come up is named, and does not end the run of the others', async () => {
+  it('is reported if it does not answer, and the run goes on', async () => {
     await put('/stopped-matryoshka-etcd', '');
     await rm(at('/listed-10.0.0.1'));
     await put('/bin/journalctl', '#!/bin/sh\necho disk full\n', 0o755);
@@ -364,7 +364,7 @@ describe('a member of etcd on a host of its own', () => {
     expect(await text(WHY)).toMatch(/^the member of etcd on this host does not answer: disk full/);
   });
 
-  it('that somebody has started meanwhile is not started anew for having been down', async () => {
+  it('is not restarted if a user started it meanwhile', async () => {
     await put('/sick', '10.0.0.2\n');
     await begin(['start matryoshka-etcd']);
     expect(await done()).toEqual([]);

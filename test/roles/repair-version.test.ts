@@ -25,11 +25,11 @@ it.each([
   ['its version is quoted', saying('kubernetesVersion: "v1.34.4"')],
   ['it does not say', saying('clusterName: demo')],
   ['no API server answers', 'exit 1'],
-])('puts a cluster back where %s', async (_why, kubectl) => {
+])('repairs a cluster if %s', async (_why, kubectl) => {
   expect((await version(kubectl)).exitCode).toBe(0);
 });
 
-it('leaves a cluster that somebody upgraded by hand', async () => {
+it('refuses to repair a cluster that a user upgraded', async () => {
   const { exitCode, stderr } = await version(saying('kubernetesVersion: v1.35.1'));
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(

@@ -28,8 +28,8 @@ beforeEach(async () => {
   await put('/bin/swapoff', '#!/bin/sh\nprintf "Filename\\n" > "$MATRYOSHKA_ROOT/proc/swaps"\n', 0o755);
 });
 
-describe('what is kept to be put back', () => {
-  it('is a copy of each small file, for root alone, and of none with a secret', async () => {
+describe('the copies kept for a repair', () => {
+  it('include each small file, for root alone, and no secret', async () => {
     const { mode } = await stat(at('/etc/matryoshka/kept'));
     expect(mode & 0o777).toBe(0o700);
     const copies = await readdir(at('/etc/matryoshka/kept'));
@@ -44,7 +44,7 @@ describe('what is kept to be put back', () => {
     'value: http://me:abc@10.0.0.9:3128',
     '    - --proxy-password=abc',
     'clientSecret: abc',
-  ])('is not a manifest with `%s`, nor what an earlier version kept of such', async (line) => {
+  ])('exclude a manifest with `%s`, even if an earlier version kept it', async (line) => {
     const kept = async () => {
       const names = await readdir(at('/etc/matryoshka/kept'));
       return Promise.all(names.map((name) => text(`/etc/matryoshka/kept/${name}`)));
@@ -60,7 +60,7 @@ describe('what is kept to be put back', () => {
     expect(await kept()).toContain('--initial-cluster-token=x --token-ttl=0\n');
   });
 
-  it('is what comes later as well, at once', async () => {
+  it('include a file that appears later', async () => {
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
     await check();
     await rm(at('/etc/cni/net.d/10-flannel.conflist'));
@@ -68,7 +68,7 @@ describe('what is kept to be put back', () => {
     expect(await text('/etc/cni/net.d/10-flannel.conflist')).toBe('flannel');
   });
 
-  it('is what was sealed, never what somebody made of it, and goes when another is sealed', async () => {
+  it('hold the baseline, not an edit of a user, and follow a new baseline', async () => {
     const kept = () => readdir(at('/etc/matryoshka/kept'));
     const before = await kept();
     await put(CONFIG, 'theirs');
@@ -110,9 +110,9 @@ const MENDED: readonly [string, () => Promise<unknown>, string[]][] = [
   ],
 ];
 
-describe('put back', () => {
+describe('a repair', () => {
   it.each(MENDED)(
-    '%s, and nothing differs then; what ran by it is to be started',
+    'restores %s, which leaves no drift, and records the restarts that follow',
     async (_, drift, starts) => {
       await drift();
       expect((await compare())['repairs']).toBe('yes');
@@ -123,7 +123,7 @@ describe('put back', () => {
     },
   );
 
-  it('is what a drop-in of somebody’s changes: it is set aside, not removed', async () => {
+  it('sets a drop-in of a user aside, and overwrites no earlier one', async () => {
     await put(DROP_IN, '[Service]\nNice=1\n');
     await put(`${DROP_IN}.set-aside`, 'of before');
     await units('kubelet.service', { DropInPaths: DROP_IN });
@@ -134,13 +134,13 @@ describe('put back', () => {
     expect(await pending()).toEqual(['unit kubelet']);
   });
 
-  it('is a file in a folder that is gone as well, which others may read again', async () => {
+  it('restores a file whose folder is gone, with the mode of the folder', async () => {
     await rm(at('/etc/containerd'), { recursive: true });
     await putBack();
     expect((await stat(at('/etc/containerd'))).mode & 0o777).toBe(0o755);
   });
 
-  it('is an edited file, which stays for root alone under /var/lib/matryoshka', async () => {
+  it('keeps edited files for root alone under /var/lib/matryoshka', async () => {
     const aside = `/var/lib/matryoshka/set-aside${CONFIG}`;
     for (const content of ['theirs', 'theirs', 'other']) {
       await put(CONFIG, content);
@@ -151,7 +151,7 @@ describe('put back', () => {
     expect(existsSync(at(`${aside}~~`))).toBe(false);
   });
 
-  it('is the list of what was made before any task asks it', async () => {
+  it('restores the manifest before any task reads it', async () => {
     await put(MADE, 'cluster mine\n');
     await put(CONFIG, 'theirs');
     expect(await inOrder()).not.toContain('failed');
@@ -159,7 +159,7 @@ describe('put back', () => {
     expect(await text(MADE)).toContain(`runtime file ${CONFIG}`);
   });
 
-  it('is a binary by the script of its role, which fetches it by its sum', async () => {
+  it('leaves a binary to the script of its role, and reports it until then', async () => {
     await put('/etc/matryoshka/installed/kubelet', 'sum');
     await put(KUBELET, 'newer');
     expect(await compare()).toMatchObject({ repairs: 'yes', scripts: 'kubelet/kubelet.sh' });
@@ -170,7 +170,7 @@ describe('put back', () => {
     expect(await verify()).toMatch(/^still differs from what was made: \/usr\/local\/bin\/kubelet changed; /);
   });
 
-  it('is our line of /etc/hosts by the script that writes it', async () => {
+  it('leaves its lines of /etc/hosts to the scripts that write them', async () => {
     await put('/etc/hosts', '');
     expect(await compare()).toMatchObject({
       repairs: 'yes',
@@ -178,12 +178,12 @@ describe('put back', () => {
     });
   });
 
-  it('is nothing where nothing differs', async () => {
+  it('changes nothing without drift', async () => {
     expect(await compare()).toEqual({ differs: expect.any(String), scripts: '' });
     expect(await verify()).toBe('did: changed');
   });
 
-  it('goes on with what a try that was cut off has not started', async () => {
+  it('stays due while restarts of an earlier attempt are pending', async () => {
     await put(CONFIG, 'theirs');
     await putBack();
     expect(await compare()).toMatchObject({ repairs: 'yes', scripts: '' });
@@ -192,7 +192,7 @@ describe('put back', () => {
   });
 });
 
-describe('what cannot be made again', () => {
+describe('a file that cannot be recreated', () => {
   it.each<[string, () => Promise<unknown>, string]>([
     ['the key of an authority that is gone', () => rm(at(CA_KEY)), `${CA_KEY} missing`],
     ['one that is another', () => put(CA_KEY, 'kex of the authority', 0o600), `${CA_KEY} changed`],
@@ -205,7 +205,7 @@ describe('what cannot be made again', () => {
       },
       `${APISERVER_KEY} missing, ${CA_KEY} missing`,
     ],
-  ])('leaves the host as it is, and is named: %s', async (_, drift, says) => {
+  ])('is reported, and the host stays unchanged: %s', async (_, drift, says) => {
     await put(CONFIG, 'theirs');
     await drift();
     expect(await compare()).not.toHaveProperty('repairs');
@@ -213,14 +213,14 @@ describe('what cannot be made again', () => {
     expect(await verify()).toMatch(`cannot be made again: ${says}; nothing was changed on this host`);
   });
 
-  it('is what nobody knows: a host without a seal gets none by this', async () => {
+  it('is unknown on a host without a baseline, which gets none', async () => {
     await rm(at('/etc/matryoshka/seal'));
     expect(await compare()).toEqual({});
     expect(await verify()).toMatch(/^this host has no baseline/);
     expect(existsSync(at('/etc/matryoshka/seal'))).toBe(false);
   });
 
-  it('is not what a copy holds that somebody has edited as well', async () => {
+  it('includes one whose kept copy was edited too', async () => {
     for (const name of await readdir(at('/etc/matryoshka/kept')))
       await put(`/etc/matryoshka/kept/${name}`, 'x');
     await rm(at('/etc/kubernetes/kubelet.conf'));
@@ -241,7 +241,7 @@ describe('etcd beside a control plane', () => {
     await put('/var/lib/etcd/member/snap/db', 'd');
   });
 
-  it('is put back where its data is as it was, edited or gone', async () => {
+  it('is restored if its data is in place, whether its manifest was edited or removed', async () => {
     await put(ETCD, `${made('/var/lib/etcd').replace('10000', '1')}`, 0o600);
     expect((await compare())['repairs']).toBe('yes');
     await rm(at(ETCD));
@@ -270,7 +270,7 @@ describe('etcd beside a control plane', () => {
       () => rename(at(ETCD), at(`${ETCD}.yaml`)),
       `${ETCD}.yaml runs an etcd already`,
     ],
-  ])('is left as it is, and with it the host, where it %s', async (_, drift, says) => {
+  ])('stays unchanged, with its host, if it %s', async (_, drift, says) => {
     await drift();
     expect(await compare()).not.toHaveProperty('repairs');
     const said = await verify();
@@ -278,13 +278,13 @@ describe('etcd beside a control plane', () => {
     expect(said).toContain(says);
   });
 
-  it('is not begun anew by a kubelet that somebody has stopped to take its data away', async () => {
+  it('is not restored if a user stopped the kubelet and removed the data', async () => {
     await rm(at('/var/lib/etcd/member'), { recursive: true });
     await units('kubelet.service', { ActiveState: 'inactive' });
     expect(await compare()).not.toHaveProperty('repairs');
   });
 
-  it('does not come back where etcd has hosts of its own by now, nor the way to it', async () => {
+  it('is not restored if etcd is external by now, nor is its API server flag', async () => {
     await rm(at(ETCD));
     expect(await compare({ ETCD_HERE: '' })).not.toHaveProperty('repairs');
     await put(ETCD, made('/var/lib/etcd'), 0o600);

@@ -15,7 +15,7 @@ const declared = Object.keys(
 );
 
 describe('the roles', () => {
-  it('have no word of the lab: what only lab hosts need are values of ordinary variables', async () => {
+  it('contain nothing specific to the lab', async () => {
     const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
     const notice: string[] = [];
     for (const entry of entries.filter((item) => item.isFile() && !item.name.endsWith('.pyc'))) {
@@ -60,7 +60,7 @@ const Play = z.object({
 describe('each playbook', async () => {
   const files = (await readdir(ansible)).filter((name) => name.endsWith('.yml'));
 
-  it.each(files)('%s: takes hosts first, fences every later play, and ends as complete', async (file) => {
+  it.each(files)('%s: takes hosts first, fences every later play, and ends with Complete', async (file) => {
     const plays = z.array(Play).parse(await read(join(ansible, file)));
     // A relabel works through the control plane and connects to no other host.
     const first =
@@ -79,7 +79,7 @@ describe('each playbook', async () => {
   });
 
   it.each(files)(
-    '%s: checks its inventory, and names no part of a role where Ansible ignores it',
+    '%s: checks its inventory, and lists no role with tasks_from, which Ansible ignores there',
     async (file) => {
       const text = await readFile(join(ansible, file), 'utf8');
       const plays = z.array(Play).parse(parse(text));
@@ -89,7 +89,7 @@ describe('each playbook', async () => {
     },
   );
 
-  it('move-etcd.yml: leads API servers on every try, before the members that they ask are removed', async () => {
+  it('move-etcd.yml: points API servers at etcd before it removes members', async () => {
     const plays = z.array(Play).parse(await read(join(ansible, 'move-etcd.yml')));
     const names = plays.map(({ name }) => name);
     const [pointed, remove] = ['Point API servers at etcd', 'Remove etcd members'].map((name) =>
@@ -99,7 +99,7 @@ describe('each playbook', async () => {
     expect(pointed).toBeLessThan(remove ?? -1);
   });
 
-  it('calls a step by a name that the README has', async () => {
+  it('has only step names that the README documents', async () => {
     const readme = (await readFile(join(ansible, 'README.md'), 'utf8')).replaceAll('\n', ' ');
     for (const file of files) {
       const plays = z.array(Play).parse(await read(join(ansible, file)));
@@ -108,7 +108,7 @@ describe('each playbook', async () => {
   });
 });
 
-it('a task on a host is a script through standard input: no module leaves a file with a user who is not root', async () => {
+it('tasks on a host are scripts through standard input, or assertions', async () => {
   const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
   const tasks = entries.filter(
     ({ parentPath, name }) => parentPath.endsWith('/tasks') && name.endsWith('.yml'),
@@ -131,7 +131,7 @@ it('playbooks call sudo as the precheck does', async () => {
   expect(JSON.parse(withPassword)).toBe(WITH_PASSWORD);
 });
 
-it('the reset undoes every role that makes something, in reverse', async () => {
+it('the reset calls every undo.sh, the kubelet’s before the control plane’s', async () => {
   const roles = await readdir(join(ansible, 'roles'));
   const undoing: string[] = [];
   for (const role of roles) {

@@ -46,18 +46,18 @@ async function stop(seen: readonly string[]) {
 }
 const hasData = () => existsSync(join(root, 'var/lib/etcd/member'));
 
-it('goes when the pod has gone', async () => {
+it('deletes the data and the manifest of etcd once its pod is gone', async () => {
   expect(await stop(['cs', 'cs', 's', ''])).toEqual({ exitCode: 0, stderr: '' });
   expect(hasData()).toBe(false);
   expect(existsSync(join(root, 'etc/kubernetes/manifests/etcd.yaml'))).toBe(false);
 });
 
-it('stays while the member, which others have put out, waits to be started once more', async () => {
+it('waits while the kubelet starts the removed member once more, then deletes its data', async () => {
   expect(await stop(['s', 'cs', 's', ''])).toEqual({ exitCode: 0, stderr: '' });
   expect(hasData()).toBe(false);
 });
 
-it('stays where the pod stays, and that is said', async () => {
+it('keeps the data of etcd and fails if its pod stays', async () => {
   expect(await stop(['s'])).toEqual({ exitCode: 1, stderr: 'etcd still runs beside this control plane' });
   expect(hasData()).toBe(true);
 });

@@ -64,7 +64,7 @@ describe('a host', () => {
     );
   const gone = (name: string) => test.client.delete(INGRESSES, { namespace: other, name });
 
-  it('that an older Ingress of another namespace holds is refused, until that one goes', async () => {
+  it('is refused while an older Ingress of another namespace holds it', async () => {
     const host = test.host('held');
     await theirs('held', host);
     await test.ingress('young', [[host, '/mine', 'mine']]);
@@ -75,7 +75,7 @@ describe('a host', () => {
     expect(await text(host)()).toBe(404);
   });
 
-  it('nor is it taken by an edit', async () => {
+  it('is not taken by an edit either', async () => {
     const [host, before] = [test.host('edited'), test.host('before')];
     await theirs('edited', host);
     await test.ingress('edited', [[before, '/', 'mine']]);
@@ -92,7 +92,7 @@ describe('a host', () => {
     await until(text(host)).toBe('mine');
   });
 
-  it('that the wildcard of an older one covers is refused as well, until that goes', async () => {
+  it('is refused while an older wildcard of another namespace covers it', async () => {
     const [host, wild] = [test.host('one.covered'), test.host('*.covered')];
     await theirs('covering', wild);
     await test.ingress('covered', [[host, '/', 'mine']]);
@@ -110,7 +110,7 @@ describe('a host', () => {
       (host) => ({ tls: [{ hosts: [`a.*.${host}`] }] }),
       'spec.tls[0].hosts',
     ],
-  ])('with a wildcard %s is refused by the API server', async (_where, spec, field) => {
+  ])('is rejected by the API server with a wildcard %s', async (_where, spec, field) => {
     const asked = { ...toSteady, ...spec(test.host('wrong')) };
     const made = test.ingress('wrong', [], asked);
     await expect(made).rejects.toMatchObject({ reason: 'Invalid', message: expect.stringContaining(field) });
@@ -119,7 +119,7 @@ describe('a host', () => {
 });
 
 describe('a backend', () => {
-  it('without endpoints is 503, one that is not there as well, and that is told', async () => {
+  it('gives 503 without endpoints or without its Service, which is reported', async () => {
     await test.service('empty', ['']);
     const host = test.host('empty');
     await test.ingress('empty', [[host, '/', 'empty']]);
@@ -131,7 +131,7 @@ describe('a backend', () => {
 });
 
 describe('the status', () => {
-  it('has the addresses of the proxy’s Service, and loses what somebody else wrote', async () => {
+  it('has the addresses of the proxy’s Service, and drops those of other writers', async () => {
     await test.service('status', ['status']);
     await test.ingress('status', [[test.host('status'), '/', 'status']]);
     await test.reachedAt([{ ip: '192.0.2.7' }]);
@@ -154,7 +154,7 @@ describe('a certificate', () => {
       data: secretData({ 'tls.crt': cert, 'tls.key': key }),
     };
   };
-  it('is the Secret’s of its own namespace, taken up when it changes; without one the proxy’s own', async () => {
+  it('comes from a Secret in its namespace, follows changes, and defaults to that of the proxy', async () => {
     const [host, plain] = [test.host('tls'), test.host('plain')];
     await test.service('tls', ['tls']);
     await test.ingress(
@@ -186,7 +186,7 @@ describe('a certificate', () => {
     expect(await text(host)()).toBe('tls');
   });
 
-  it('of a wildcard of another namespace is not shown for a host that somebody holds', async () => {
+  it('is not shown for a host of another namespace that its wildcard covers', async () => {
     const [host, wild] = [test.host('one.shared'), test.host('*.shared')];
     const other = await otherNamespace();
     for (const where of [other, test.namespace]) await test.service('shared', ['shared'], where);
@@ -204,7 +204,7 @@ describe('a certificate', () => {
 
 describe('the example', () => {
   const EXAMPLE = join(import.meta.dirname, '../../../deploy/addons/examples/ingress.yaml');
-  it('is served as it stands, but for its host', async () => {
+  it('is served under another host', async () => {
     const host = test.host('shop');
     const written = readFileSync(EXAMPLE, 'utf8').replaceAll('shop.example.com', host);
     const object = z.looseObject({ kind: z.string(), metadata: z.object({ name: z.string() }) });
@@ -219,7 +219,7 @@ describe('the example', () => {
 });
 
 describe('the proxy', () => {
-  it('may write nothing, and read no Secret by its name', async () => {
+  it('may write nothing, and get no Secret by name', async () => {
     const client = await test.clientAs(serverNameOf(ingress));
     const forbidden = expect.objectContaining({ reason: 'Forbidden' });
     const key = test.key('tls');
@@ -277,7 +277,7 @@ describe('a write of the controller', () => {
       Array.from({ length: 4 }, () => ({ write: 'patch', reason: 'Timeout', isDone: false }) as const),
     ],
     ['too late', [{ write: 'patch', reason: 'Conflict', isDone: false }]],
-  ])('a status that is %s is right in the end, and then nothing is written', async (how, planned) => {
+  ])('ends with the right status though it is %s, and then nothing is written', async (how, planned) => {
     const name = `status-${how.replaceAll(/[^a-z]+/g, '-')}`;
     faults.push(...planned);
     await test.ingress(name, [[test.host(name), '/', 'none']]);
@@ -305,7 +305,7 @@ describe('a write of the controller', () => {
     expect(seen.statusWrites - before).toBe(1);
   });
 
-  it('an Event that is lost on its way is told once', async () => {
+  it('creates an Event once, though the answer was lost', async () => {
     faults.push({ write: 'create', reason: 'Connection', isDone: true });
     await test.ingress('event', [[test.host('event'), '/', 'missing']]);
     const notices = async () => (await test.reported()).filter((one) => one.includes('"missing"'));

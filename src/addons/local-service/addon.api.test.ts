@@ -72,7 +72,7 @@ describe('a LocalService', () => {
     await remove('follow');
   });
 
-  it('has the default of a field again that was taken out', async () => {
+  it('restores the default of a field that was removed', async () => {
     await node('d');
     await make('outside', { type: 'NodePort', externalTrafficPolicy: 'Local' });
     const policy = async () => (await servicesOf('outside'))[0]?.spec?.externalTrafficPolicy;
@@ -82,14 +82,14 @@ describe('a LocalService', () => {
     await remove('outside');
   });
 
-  it('is made of the example as it stands', async () => {
+  it('is created from the example', async () => {
     const name = await test.makeExample();
     const on = await node('linux', { 'kubernetes.io/os': 'linux' });
     await until(() => namesOf(name)).toContain(`${name}-${on}`);
     await remove(name);
   });
 
-  it('goes with its Services', async () => {
+  it('is deleted with its Services', async () => {
     const name = `going-${await node('g')}`;
     await make('going');
     await until(() => namesOf('going')).toContain(name);
@@ -98,7 +98,7 @@ describe('a LocalService', () => {
     await expect.poll(() => namesOf('going'), { timeout: 100_000 }).toEqual([]);
   }, 120_000);
 
-  it('puts back what somebody changed or removed', async () => {
+  it('restores Services that a user changed or deleted', async () => {
     const name = `kept-${await node('k')}`;
     await make('kept');
     await until(() => namesOf('kept')).toContain(name);
@@ -123,7 +123,7 @@ describe('a LocalService', () => {
     await remove('head');
   });
 
-  it('leaves a Service of somebody else alone, says so, and takes the name once it is free', async () => {
+  it('leaves a foreign Service alone, reports it, and takes the name once it is free', async () => {
     const name = `taken-${await node('t')}`;
     const theirs: Service = {
       metadata: test.key(name),
@@ -143,7 +143,7 @@ describe('a LocalService', () => {
     await remove('taken');
   });
 
-  it('calls the Service of a node with dots by the name with dashes, and keeps that', async () => {
+  it('names the Service of a node with dots by dashes, and keeps that name', async () => {
     const label = { kind: 'dotted' };
     const dotted = await node('d.example.com', label);
     await make('dots', { nodeSelector: { ...label, test: test.namespace } });
@@ -161,7 +161,7 @@ describe('a LocalService', () => {
     await remove('dots');
   });
 
-  it('keeps apart from another whose Services would have the same name', async () => {
+  it('avoids the Service names of another LocalService', async () => {
     const label = { kind: 'ambiguous' };
     const long = await node('x', label);
     // "two-<ns>" with node "x" and "two" with node "<ns>-x" give the same name.
@@ -209,7 +209,7 @@ describe('label vm/rack', () => {
   const rack = async (name: string) =>
     (await test.client.get<Pod>(PODS, test.key(name))).metadata.labels?.[RACK_LABEL];
 
-  it('is kept true on pods that a LocalService selects, by one write, and on no other', async () => {
+  it('is kept correct on pods that a LocalService selects, and on no other', async () => {
     const on = await node('p');
     await test.client.create(PODS, pod('early', 'labelled', on));
     await test.client.create(PODS, pod('other', 'unlabelled', on));
@@ -229,7 +229,7 @@ describe('label vm/rack', () => {
     await remove('racks');
   });
 
-  it('goes to other pods, as the Services do, when the selector becomes another', async () => {
+  it('follows the selector to other pods, as the Services do', async () => {
     const on = await node('s');
     for (const app of ['former', 'next']) await test.client.create(PODS, pod(app, app, on));
     await make('selects', { selector: { app: 'former' } });
@@ -272,7 +272,7 @@ describe('bad input', () => {
     await expect(make('bad', more)).rejects.toThrow(says);
   });
 
-  it('is refused with its name, where it can begin no name of a Service', async () => {
+  it('is refused with a name that cannot begin the name of a Service', async () => {
     await expect(make('1.bad')).rejects.toThrow(/letter first/);
   });
 });

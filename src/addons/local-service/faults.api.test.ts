@@ -101,7 +101,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
 }
 
 it.each(FATES)(
-  'a life ends the same whichever write the controller %s',
+  'the scenario has the same end whichever write the controller %s',
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
@@ -112,7 +112,7 @@ it.each(FATES)(
   300_000,
 );
 
-it('nothing is left of any life', async () => {
+it('no Service of any scenario is left', async () => {
   // The garbage collector discovers new kinds every 30 s.
   await expect.poll(() => servicesOf(), { timeout: 100_000 }).toEqual([]);
 }, 120_000);

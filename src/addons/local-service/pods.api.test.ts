@@ -65,7 +65,7 @@ const isChecked = async (name: string) => {
   return status?.observedGeneration === metadata.generation;
 };
 
-it('each pod that needs its label gets it by one write of that field alone; news of anything else gives none', async () => {
+it('each selected pod gets its label by one write; other events cause no write', async () => {
   const all = Array.from({ length: COUNT }, (_, index) => index);
   await pMap(all, (index) => test.client.create<Pod>(PODS, podAt(index)), { concurrency: AT_ONCE });
   const before = versions(await listed());

@@ -7,7 +7,7 @@ const service = (spec: Service['spec'] & object): Service => ({
   spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec },
 });
 
-it('keeps the class of a load balancer that somebody has filled in, which cannot be taken out', () => {
+it('keeps a load balancer class that another client has set', () => {
   const there = service({ loadBalancerClass: 'theirs/nlb' });
   expect(isAsWanted(there, service({}))).toBe(true);
   const wanted = service({ ports: [{ port: 81 }] });

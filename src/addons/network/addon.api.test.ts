@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 describe('a Network', () => {
-  it('is made of the example as it stands, on each of its hosts', async () => {
+  it('is created from the example, on each of its hosts', async () => {
     await ssh('example-network-ssh');
     const name = await test.makeExample();
     await until(() => ready(name)).toMatchObject({ status: 'True', reason: 'Synced' });
@@ -60,7 +60,7 @@ describe('a Network', () => {
     expect([...bridgesOn(11), ...bridgesOn(12)]).toEqual([]);
   });
 
-  it('follows its spec: other addresses, a host more, a host less', async () => {
+  it('follows its spec: other addresses, an added host, a removed host', async () => {
     await make('moves', 20);
     // The record in status must be written first: a change takes the previous addresses from there.
     await until(() => ready('moves')).toMatchObject({ status: 'True' });
@@ -90,7 +90,7 @@ describe('a Network', () => {
     expect(addressesOn(21)).toEqual([]);
   });
 
-  it('is put right when somebody removes or changes the bridge on the host', async () => {
+  it('is repaired when a user removes or changes its bridge on the host', async () => {
     await make('drift', 30);
     await until(() => addressesOn(30)).toHaveLength(1);
     provider.host('192.0.2.30').bridges.clear();
@@ -108,7 +108,7 @@ describe('a Network', () => {
     await until(() => find('drift')).toBeUndefined();
   });
 
-  it('of cidr and gateway alone, as in the article, is synced, says so, and goes at once', async () => {
+  it('without hosts is Synced with an Event, and is deleted at once', async () => {
     await make('nowhere', 31, { hosts: undefined });
     await until(() => ready('nowhere')).toMatchObject({ status: 'True', reason: 'Synced' });
     await until(() => test.reported()).toContainEqual(
@@ -119,8 +119,8 @@ describe('a Network', () => {
   });
 });
 
-describe('addresses that two want on a host', () => {
-  it('stay with who has them; the other one names him, and gets them when he goes', async () => {
+describe('addresses that two Networks request on a host', () => {
+  it('stay with the first Network; the second one names it, and gets them later', async () => {
     await make('first', 40);
     await until(() => addressesOn(40)).toHaveLength(1);
     await make('second', 41, {
@@ -147,7 +147,7 @@ describe('addresses that two want on a host', () => {
     await until(() => find('second')).toBeUndefined();
   });
 
-  it('are not made where the host has them already', async () => {
+  it('are not configured if the host uses them already', async () => {
     provider.host('192.0.2.43').foreign = [{ link: 'eth0', to: '10.43.0.7/16' }];
     await make('occupied', 43);
     await until(() => ready('occupied')).toMatchObject({
@@ -160,12 +160,12 @@ describe('addresses that two want on a host', () => {
   });
 });
 
-describe('a host that cannot be worked on', () => {
+describe('a host that fails', () => {
   it.each([
     ['Unreachable', { away: 'Unreachable' }],
     ['HostKeyChanged', { away: 'HostKeyChanged' }],
     ['HostConflict', { refuses: 'HostConflict' }],
-  ] as const)('is named with the reason, and keeps no other: %s', async (reason, how) => {
+  ] as const)('is named with the reason, and does not block other hosts: %s', async (reason, how) => {
     Object.assign(provider.host('192.0.2.50'), { away: undefined, refuses: undefined }, how);
     await make('partly', 50, { hosts: [{ ip: '192.0.2.50' }, { ip: '192.0.2.51' }] });
     await until(() => ready('partly')).toMatchObject({ status: 'False', reason, message: /192\.0\.2\.50/ });
@@ -177,7 +177,7 @@ describe('a host that cannot be worked on', () => {
     expect(addressesOn(51)).toEqual([]);
   });
 
-  it('is cleaned with the Secret that was read last, where that goes first, as with its namespace', async () => {
+  it('is cleaned with the Secret that was read last, if the Secret is deleted first', async () => {
     await ssh('short-lived');
     await make('orphaned', 63, { credentialsSecret: 'short-lived' });
     await until(() => addressesOn(63)).toHaveLength(1);
@@ -188,7 +188,7 @@ describe('a host that cannot be worked on', () => {
     expect(addressesOn(63)).toEqual([]);
   });
 
-  it('holds a deletion until it is clean, or is let go by name', async () => {
+  it('blocks a deletion until it is clean, or until it is abandoned by annotation', async () => {
     for (const name of ['waits', 'leaves']) await make(name, name === 'waits' ? 60 : 61);
     await until(() => [...addressesOn(60), ...addressesOn(61)]).toHaveLength(2);
     for (const ip of ['192.0.2.60', '192.0.2.61']) provider.host(ip).away = 'Unreachable';

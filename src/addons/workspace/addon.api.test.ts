@@ -51,7 +51,7 @@ const ready = async (name: string) => findCondition((await find(name))?.status?.
 const remove = (name: string) => test.client.delete(WORKSPACES, test.key(name));
 
 describe('a Workspace', () => {
-  it('is made of the example as it stands', async () => {
+  it('is created from the example', async () => {
     const name = await test.makeExample();
     const { image } = (await get(name)).spec;
     await until(() => podOf(name)).toMatchObject({
@@ -63,7 +63,7 @@ describe('a Workspace', () => {
     await remove(name);
   });
 
-  it('runs as its user, and asks the node for its requests', async () => {
+  it('runs as its user, with its resource requests', async () => {
     const resources = { limits: { cpu: '2', memory: '4Gi' }, requests: { cpu: '100m' } };
     await make('small', { runAsUser: 1234, resources });
     await until(() => podOf('small')).toMatchObject({
@@ -75,7 +75,7 @@ describe('a Workspace', () => {
     await remove('small');
   });
 
-  it('is removed with pod and volume when its time is over, though nothing else happens, and no other is', async () => {
+  it('is removed with pod and volume when its ttl ends, and no other is', async () => {
     aheadMs = 28_000;
     await make('lasting', { storage: { size: '1Gi' } });
     await make('mortal', { storage: { size: '1Gi' }, ttlMinutes: 1 });
@@ -93,7 +93,7 @@ describe('a Workspace', () => {
     await remove('lasting');
   }, 150_000);
 
-  it('runs, is stopped, and takes up its changes when it starts again', async () => {
+  it('runs, stops, and applies changes when it starts again', async () => {
     await make('life');
     await until(async () => (await get('life')).status).toMatchObject({
       phase: 'Running',
@@ -119,7 +119,7 @@ describe('a Workspace', () => {
     await remove('life');
   });
 
-  it('is stopped when nobody used it for so long', async () => {
+  it('is stopped after its idle time', async () => {
     await make('idle', { idleStopMinutes: 1 });
     await until(() => phase('idle')).toBe('Running');
     const conditions = ((await get('idle')).status?.conditions ?? []).map((one) => ({
@@ -134,7 +134,7 @@ describe('a Workspace', () => {
     await remove('idle');
   });
 
-  it('has another pod for one that was evicted, and says why', async () => {
+  it('gets a new pod after an eviction, with the reason', async () => {
     await make('evicted', { image: 'evicted' });
     await until(() => ready('evicted')).toMatchObject({ reason: 'PodFailed', message: /./ });
     const first = (await podOf('evicted'))?.metadata.uid;
@@ -142,7 +142,7 @@ describe('a Workspace', () => {
     await remove('evicted');
   }, 60_000);
 
-  it('waits for pod and volume of a former one of its name, and takes neither', async () => {
+  it('waits for pod and volume of a deleted predecessor, and uses neither', async () => {
     await make('again', { storage: { size: '1Gi' } });
     await until(() => phase('again')).toBe('Running');
     const former = [await podOf('again'), await test.client.find(VOLUME_CLAIMS, test.key('again'))];
@@ -166,7 +166,7 @@ describe('a Workspace', () => {
     await remove('again');
   }, 120_000);
 
-  it('takes a name at once when somebody else’s pod of that name goes', async () => {
+  it('starts at once when a foreign pod of its name is deleted', async () => {
     const metadata = { ...test.key('freed'), labels: { kind: 'cloud-ide' } };
     const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
     const spec = {
@@ -181,7 +181,7 @@ describe('a Workspace', () => {
     await remove('freed');
   });
 
-  it('says of its pod that it lost its label, and stops it all the same', async () => {
+  it('reports that its pod lost its label, and stops it', async () => {
     await make('bare');
     await until(() => phase('bare')).toBe('Running');
     const bare = { metadata: { labels: { kind: null } } };
@@ -195,7 +195,7 @@ describe('a Workspace', () => {
     await remove('bare');
   });
 
-  it('says what the API server says of its pod', async () => {
+  it('reports the error of the API server for its pod', async () => {
     const limits = [{ type: 'Container', max: { memory: '1Gi' } }];
     const range: KubeObject & { spec: object } = { metadata: test.key('range'), spec: { limits } };
     await test.client.create(LIMIT_RANGES, range);
@@ -209,7 +209,7 @@ describe('a Workspace', () => {
     await remove('large');
   });
 
-  it('says what Events say of a pod that only waits', async () => {
+  it('reports Events of a pod that only waits', async () => {
     await make('waits', { image: 'silent' });
     await until(() => podOf('waits')).toBeDefined();
     const pod = await podOf('waits');
@@ -233,7 +233,7 @@ describe('a Workspace', () => {
   });
 });
 
-describe('a Workspace that cannot be', () => {
+describe('an invalid Workspace', () => {
   it.each<[string, Partial<WorkspaceSpec>, RegExp]>([
     ['no image', { image: '' }, /spec\.image/],
     ['a port that is none', { port: 0 }, /spec\.port/],
@@ -251,7 +251,7 @@ describe('a Workspace that cannot be', () => {
     await expect(make('bad', more)).rejects.toThrow(says);
   });
 
-  it('is refused with its name, and with another volume', async () => {
+  it('is refused with an invalid name, or with another volume', async () => {
     await expect(make('a.b')).rejects.toThrow(/its pod and volume have its name/);
     await make('fixed', { storage: { size: '1Gi' }, running: false });
     await expect(change('fixed', { storage: { size: '2Gi' } })).rejects.toThrow(/cannot be changed/);

@@ -55,12 +55,12 @@ const manifestSchema = z.object({
   layers: z.array(z.object({ mediaType: z.string(), digest: z.string(), size: z.number() })),
 });
 
-describe('the artifacts as a registry', () => {
+describe('the artifact registry', () => {
   it.each([
     '/v2/pause/manifests/3.10.1?ns=registry.k8s.io',
     '/v2/kube-proxy/manifests/v1.34.4?ns=registry.k8s.io',
     '/v2/matryoshka/runner/manifests/abc?ns=docker.io',
-  ])('serves %s with everything that it names', async (url) => {
+  ])('serves %s with all its blobs', async (url) => {
     const answer = await get(url);
     expect(answer.statusCode).toBe(200);
     const digest = `sha256:${sha(answer.rawPayload)}`;
@@ -98,11 +98,11 @@ describe('the artifacts as a registry', () => {
     '/v2/pause/blobs/sha256:00?ns=registry.k8s.io',
     '/v2/_catalog',
     '/v2/pause/tags/list?ns=registry.k8s.io',
-  ])('has no %s', async (url) => {
+  ])('returns 404 for %s', async (url) => {
     expect((await get(url)).statusCode).toBe(404);
   });
 
-  it('takes nothing, and says of a broken archive only that it failed', async () => {
+  it('accepts no uploads, and hides why an archive cannot be read', async () => {
     expect((await app.inject({ method: 'POST', url: '/v2/pause/blobs/uploads/' })).statusCode).toBe(404);
     const broken = await get('/v2/broken/manifests/1?ns=registry.k8s.io');
     expect([broken.statusCode, broken.payload]).toEqual([500, 'cannot be read\n']);

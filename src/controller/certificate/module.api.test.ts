@@ -55,7 +55,7 @@ const shown = async (name = 'matryoshka-server-tls'): Promise<KeyPair> => {
 };
 
 it.each(['matryoshka-server-tls', 'matryoshka-webhook-tls'])(
-  'renews %s from its authority while the old one serves, again and again',
+  'renews %s from its authority before the old certificate expires, repeatedly',
   async (name) => {
     const authority = await createAuthority();
     const first = await createServerCertificate(authority, names, ['192.0.2.1'], {
@@ -82,7 +82,7 @@ it.each(['matryoshka-server-tls', 'matryoshka-webhook-tls'])(
   40_000,
 );
 
-it('leaves a certificate of somebody else’s authority alone, and says so', async () => {
+it('keeps a certificate of another authority, and warns', async () => {
   const theirs = await createServerCertificate(await createAuthority(), names, [], {
     notBefore: at(-60_000),
     notAfter: at(1000),
@@ -93,7 +93,7 @@ it('leaves a certificate of somebody else’s authority alone, and says so', asy
   expect(await shown()).toEqual(theirs);
 });
 
-it('says so when the authority itself ends', async () => {
+it('warns if the authority itself expires', async () => {
   const authority = await createAuthority();
   const notAfter = new X509Certificate(authority.cert).validToDate;
   const last = await createServerCertificate(authority, names, [], { notBefore: new Date(0), notAfter });

@@ -19,7 +19,7 @@ const unplaced: Pod = {
   },
 };
 
-it('says why a pod cannot begin, and what helps', () => {
+it('reports why a pod cannot start, and how to fix it', () => {
   expect(blockedBy(jobOf('a'), waiting('ErrImagePull'), 'a')).toEqual({
     reason: 'ErrImagePull',
     message: 'said',
@@ -35,7 +35,7 @@ it('says why a pod cannot begin, and what helps', () => {
   expect(blockedBy(jobOf('a'), waiting('ContainerCreating'), 'a')).toBeUndefined();
 });
 
-it('calls it outdated where only the image keeps it, and Jobs get another one now', () => {
+it('calls a Job outdated only if its image cannot be pulled and was replaced since', () => {
   expect(blockedBy(jobOf('a'), waiting('ImagePullBackOff'), 'b')).toMatchObject({ outdated: true });
   expect(blockedBy(jobOf('a'), unplaced, 'b')).not.toHaveProperty('outdated');
   expect(blockedBy({ metadata: {} }, waiting('ImagePullBackOff'), 'b')).not.toHaveProperty('outdated');

@@ -36,26 +36,26 @@ function overServer(objects: Record<string, Job | Secret>) {
 }
 const secret: Secret = { metadata: {} };
 
-it('calls an attempt absent when the server has not even its Secret, which is made first and goes last', async () => {
+it('calls an attempt absent if the server does not have its Secret', async () => {
   const { asked, installer } = overServer({});
   expect(await installer.observe(ref)).toEqual({ kind: 'absent' });
   expect(asked).toEqual([attemptSecretName(ref.job)]);
 });
 
-it('calls one lost that it made itself and that somebody deleted: its number is taken', async () => {
+it('calls an attempt lost if its Job was deleted', async () => {
   const { made, installer } = overServer({ [attemptSecretName(ref.job)]: secret });
   expect(await installer.observe(ref)).toEqual({ kind: 'absent' });
   made.add(ref.job);
   expect(await installer.observe(ref)).toEqual({ kind: 'lost', why: 'its Job is gone' });
 });
 
-it('finds on the server what the cache does not show yet', async () => {
+it('finds a Job on the server that the cache does not have yet', async () => {
   const job: Job = { metadata: { name: ref.job, labels: { [labels.clusterId]: 'id' } } };
   const { installer } = overServer({ [attemptSecretName(ref.job)]: secret, [ref.job]: job });
   expect(await installer.observe(ref)).toEqual({ kind: 'running' });
 });
 
-it('believes the report of a Job that somebody deleted', async () => {
+it('uses the report of a deleted Job', async () => {
   const report = { success: true, message: 'done', hosts: [] };
   const { installer } = overServer({
     [attemptSecretName(ref.job)]: secret,
@@ -64,7 +64,7 @@ it('believes the report of a Job that somebody deleted', async () => {
   expect(await installer.observe(ref)).toEqual({ kind: 'succeeded', report });
 });
 
-it('lists the pod of a hook whose Job is gone for as long as it may work', async () => {
+it('lists the pod of a hook without a Job while it may still run', async () => {
   const pod = (auxiliary: string, more: Partial<Pod> = {}): Pod => ({
     metadata: {
       name: auxiliary,

@@ -11,7 +11,7 @@ const hook = { ...attemptOf('id1', 'hook-x-0', { auxiliary: 'hook' }), hook: '- 
 describe('the Job of a hook', () => {
   const text = JSON.stringify(jobOf(hook, settings));
 
-  it('has no token, no address of the server, and an account of its own', () => {
+  it('has no token, no address of the server, and a separate ServiceAccount', () => {
     expect(text).not.toMatch(/serviceAccountToken|SERVER_URL|server/);
     expect(text).toContain('"automountServiceAccountToken":false');
     expect(text).toContain('"serviceAccountName":"hook"');
@@ -20,13 +20,13 @@ describe('the Job of a hook', () => {
     expect(other).toContain('"serviceAccountName":"runner"');
   });
 
-  it('has the playbook in its Secret, and runs that', () => {
+  it('has the playbook in its Secret, and runs it', () => {
     expect(text).toContain('"args":["hook"]');
     expect(secretText(secretOf(hook, settings), 'playbook.yml')).toBe('- hosts: all\n');
     expect(secretText(secretOf(run, settings), 'playbook.yml')).toBeUndefined();
   });
 
-  it('has no login to registries, which other runs have in their Secret and nowhere else', () => {
+  it('has no registry login, which other Jobs have only in their Secret', () => {
     const registryLogin = '{"auths":{"r":{"auth":"aHVudGVyMg=="}}}';
     const access = { ...run.access, registryLogin };
     expect(secretText(secretOf({ ...hook, access }, settings), 'registry-login')).toBeUndefined();

@@ -38,7 +38,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     expect(await given().installer.list(attempt.clusterId)).toEqual([]);
   });
 
-  it('makes one run of an attempt that is started twice', async () => {
+  it('runs an attempt once even if it is started twice', async () => {
     const attempt = await started();
     await given().installer.start(attempt);
     await given().end(attempt.job, done);
@@ -52,33 +52,33 @@ export function everyInstaller(given: () => InstallerWorld): void {
     ).toEqual([attempt.job]);
   });
 
-  it('tells the step of a run', async () => {
+  it('reports the step of a run', async () => {
     const attempt = await started();
     expect(await given().installer.observe(refOf(attempt))).not.toHaveProperty('step');
     await given().tell(attempt.job, 'nodes');
     await becomes(attempt, { kind: 'running', step: 'nodes' });
   });
 
-  it('hands over the report of a success', async () => {
+  it('returns the report of a success', async () => {
     const attempt = await started();
     await given().end(attempt.job, done);
     await becomes(attempt, { kind: 'succeeded', report: done });
   });
 
-  it('tells why a run failed, with its report', async () => {
+  it('reports why a run failed, with its report', async () => {
     const attempt = await started();
     await given().end(attempt.job, refused);
     const { reason, message } = refused;
     await becomes(attempt, { kind: 'failed', reason, message, report: refused });
   });
 
-  it('calls a run lost that ended without a word', async () => {
+  it('calls a run lost that ended without a report', async () => {
     const attempt = await started();
     await given().end(attempt.job, 'lost');
     await becomes(attempt, { kind: 'lost', why: expect.stringMatching(/./) });
   });
 
-  it('calls a run lost that somebody deleted, and lists what is left of it', async () => {
+  it('calls a deleted run lost, and lists its remains until they are removed', async () => {
     const attempt = await started();
     await given().deleteByHand(attempt.job);
     await becomes(attempt, { kind: 'lost' });
@@ -88,7 +88,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     expect(await given().keeps(secretOf(attempt))).toBe(false);
   });
 
-  it('believes the report of a run that somebody deleted after its end', async () => {
+  it('keeps the report of a run that was deleted after its end', async () => {
     const attempt = await started();
     await given().end(attempt.job, refused);
     await becomes(attempt, { kind: 'failed' });
@@ -109,7 +109,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     expect(refs).toContainEqual({ ...refOf(auxiliary), auxiliary: 'fetch' });
   });
 
-  it('ends a run that it removes', async () => {
+  it('stops a run when it removes the run', async () => {
     const attempt = await started();
     expect(await given().atWork()).toContain(attempt.job);
     await given().installer.remove(refOf(attempt));
@@ -117,7 +117,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     await expect.poll(() => given().atWork(), LATE).not.toContain(attempt.job);
   });
 
-  it('leaves no credentials of a run that it removes, and removes it twice', async () => {
+  it('removes the credentials with a run, and allows a second removal', async () => {
     const attempt = await started();
     const report = { ...done, kubeconfig: `kubeconfig of ${attempt.job}` };
     await given().end(attempt.job, report);
@@ -131,7 +131,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     await becomes(attempt, { kind: 'absent' });
   });
 
-  it('keeps the log of a run that it removes, and forgets logs up to a sequence, or all', async () => {
+  it('keeps the log of a removed run, and forgets logs up to a sequence, or all', async () => {
     const first = await started();
     const { clusterId } = first;
     const second = await started(attemptOf(clusterId, `scale-${clusterId}-1`, { sequence: 2 }));
@@ -151,7 +151,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     expect(await given().logs()).toContain(other.job);
   });
 
-  it('refuses an attempt whose name another cluster has, and does not take the other for it', async () => {
+  it('refuses an attempt with the name of a run of another cluster', async () => {
     const theirs = await started();
     const ours = attemptOf(newAttempt().clusterId, theirs.job);
     await expect(given().installer.start(ours)).rejects.toThrow('belongs to another cluster');

@@ -16,7 +16,7 @@ const asked = (ip: string, role: AskedHost['role'], more: Partial<AskedHost> = {
 const stays = (ip: string, more: Partial<AskedHost> = {}) => asked(ip, 'present', more);
 const master = { isMaster: true, withEtcd: true };
 
-describe('a host asks', () => {
+describe('a host probes', () => {
   const joining = asked('10.0.0.9', 'worker');
   const all = [stays('10.0.0.1', master), stays('10.0.0.2'), joining, asked('10.0.0.7', 'leaving')];
 
@@ -29,7 +29,7 @@ describe('a host asks', () => {
     expect(host && probesOf(host, all)).toEqual(probes);
   });
 
-  it('as a control plane with etcd that joins, API server, etcd and kubelet of the others, and is asked by them', () => {
+  it('as a joining control plane with etcd, the API server, etcd and kubelet of others', () => {
     const [first, second] = [stays('10.0.0.1', master), asked('10.0.0.3', 'control-plane', master)];
     expect(probesOf(second, [first, second])).toEqual([
       '10.0.0.1 6443',
@@ -45,19 +45,19 @@ describe('a host asks', () => {
     ]);
   });
 
-  it('as a worker behind a balancer of the site, no API server', () => {
+  it('as a worker behind an external load balancer, no API server', () => {
     const worker = { ...joining, behindBalancer: true };
     expect(probesOf(worker, [stays('10.0.0.1', master), worker])).toEqual([]);
   });
 
-  it('as a member of etcd on a host of its own, the other members alone', () => {
+  it('as an external etcd member, only the other members', () => {
     const members = ['10.0.0.4', '10.0.0.5'].map((ip) => asked(ip, 'etcd', { withEtcd: true }));
     const hosts = [...members, asked('10.0.0.1', 'control-plane', { isMaster: true })];
     expect(members[0] && probesOf(members[0], hosts)).toEqual(['10.0.0.5 2379', '10.0.0.5 2380']);
     expect(hosts[2] && probesOf(hosts[2], hosts)).toEqual(['10.0.0.4 2379', '10.0.0.5 2379']);
   });
 
-  it('at most 24 in a cluster of a thousand, and control planes share the kubelets', () => {
+  it('at most 24 addresses in a cluster of 1000, and control planes share the kubelets', () => {
     const masters = ['10.0.0.1', '10.0.0.2', '10.0.0.3'].map((ip) => asked(ip, 'control-plane', master));
     const workers = Array.from({ length: 1_000 }, (_, i) => asked(`10.1.${i >> 8}.${i & 255}`, 'worker'));
     const hosts = [...masters, ...workers];
@@ -68,7 +68,7 @@ describe('a host asks', () => {
   });
 });
 
-it('tells of ports that packets do not reach, on hosts that answered, with the port and what to open', () => {
+it('reports blocked ports of hosts that answered, with the port and the fix', () => {
   const lines = ['@silent 10.0.0.3 6443', '@silent 10.0.0.2 6443 No route to host', '@silent 10.0.0.8 10250'];
   const others = ['10.0.0.2', '10.0.0.3'].map((ip) =>
     hostWith(['@machineId x'], { ip, name: ip, role: 'present' }),
@@ -82,7 +82,7 @@ it('tells of ports that packets do not reach, on hosts that answered, with the p
 const lacks =
   (await execa('sh', ['-c', 'unshare --net true && command -v nft'], { reject: false })).exitCode !== 0;
 
-describe.skipIf(lacks)('in a network namespace, where a firewall', () => {
+describe.skipIf(lacks)('in a network namespace, if a firewall', () => {
   const setUp = 'ip link set lo up\nip addr add 192.0.2.1/32 dev lo\nip addr add 192.0.2.2/32 dev lo\n';
   const hosts = [
     asked('192.0.2.9', 'worker'),
@@ -93,15 +93,12 @@ describe.skipIf(lacks)('in a network namespace, where a firewall', () => {
   it.each([
     ['drops packets', 'drop', '192.0.2.2 6443'],
     ['refuses as the administrator', 'reject with icmp admin-prohibited', '192.0.2.2 6443 No route to host'],
-  ])(
-    '%s, a port that nothing listens on is told from one that packets do not reach',
-    async (_what, verdict, silent) => {
-      const rules = `nft 'add table ip t; add chain ip t in { type filter hook input priority 0; }; add rule ip t in ip daddr 192.0.2.2 tcp dport 6443 ${verdict}'\n`;
-      const [prober = asked('', 'worker')] = hosts;
-      const { stdout } = await execa('unshare', ['--net', 'sh', '-s'], {
-        input: setUp + rules + variablesOf([firewall], prober, hosts) + scriptOf([firewall], {}),
-      });
-      expect(said(stdout).all('silent')).toEqual([silent]);
-    },
-  );
+  ])('%s, a blocked port is distinguished from a closed one', async (_what, verdict, silent) => {
+    const rules = `nft 'add table ip t; add chain ip t in { type filter hook input priority 0; }; add rule ip t in ip daddr 192.0.2.2 tcp dport 6443 ${verdict}'\n`;
+    const [prober = asked('', 'worker')] = hosts;
+    const { stdout } = await execa('unshare', ['--net', 'sh', '-s'], {
+      input: setUp + rules + variablesOf([firewall], prober, hosts) + scriptOf([firewall], {}),
+    });
+    expect(said(stdout).all('silent')).toEqual([silent]);
+  });
 });

@@ -55,7 +55,7 @@ describe('three control planes and a worker', () => {
     own,
   );
 
-  it('reach the API at home, each control plane itself first, the worker through its balancer', () => {
+  it('use the local API server first; the worker uses its load balancer', () => {
     expect(hosts['10.0.0.2']).toMatchObject({
       is_master: true,
       balanced: false,
@@ -69,7 +69,7 @@ describe('three control planes and a worker', () => {
     expect(vars).toMatchObject({ endpoint: 'api.c1.matryoshka.internal:6443' });
   });
 
-  it('leave out hosts that leave', () => {
+  it('exclude leaving hosts', () => {
     const stay = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
     expect(vars).toMatchObject({ control_planes: stay, etcd_members: stay, leaving: ['10.0.0.5'] });
   });
@@ -83,7 +83,7 @@ describe('three control planes and a worker', () => {
   });
 });
 
-it('behind a load balancer, hosts have its address, and nothing where its name resolves', () => {
+it('gives hosts the address of the load balancer, or none if its name resolves', () => {
   const hosts = [host('10.0.0.1', STACKED), host('10.0.0.4', ['worker'])];
   const addresses = (endpoint: RunSpec['endpoint']) =>
     of(hosts, endpoint).hosts['10.0.0.4']?.endpoint_addresses;
@@ -92,7 +92,7 @@ it('behind a load balancer, hosts have its address, and nothing where its name r
   expect(addresses({ name: 'lb.example', address: '' })).toEqual([]);
 });
 
-it('external etcd by IPv6 has its addresses in brackets, and its hosts load nothing else', () => {
+it('writes IPv6 addresses of external etcd in brackets, and loads only the etcd image there', () => {
   const { hosts, vars } = of(
     [host('fd00::1', ['control-plane']), host('fd00::6', ['etcd']), host('fd00::7', ['etcd'])],
     { name: 'api.c1.matryoshka.internal', address: 'fd00::1' },
@@ -111,7 +111,7 @@ it('external etcd by IPv6 has its addresses in brackets, and its hosts load noth
   expect(vars.image_sets[hosts['fd00::6']?.image_set ?? '']?.map(({ path }) => path)).toEqual(['e']);
 });
 
-it("images of a registry of one's own stand side by side there", () => {
+it('renames images into a private registry', () => {
   const { hosts, vars } = of([host('10.0.0.1', STACKED)], own, {
     images_registry: 'registry.example/k8s',
     network: 'none',
@@ -123,7 +123,7 @@ it("images of a registry of one's own stand side by side there", () => {
   ]);
 });
 
-it('kubeadm gets settings of the cluster, and no name twice', () => {
+it('gives kubeadm the settings of the cluster, and each name once', () => {
   const { vars } = of([host('10.0.0.1', STACKED)], own, {
     cert_sans: ['10.0.0.1', 'k8s.example'],
     kubelet_config: { maxPods: 50 },
@@ -150,7 +150,7 @@ it('kubeadm gets settings of the cluster, and no name twice', () => {
   });
 });
 
-it("an inventory without the API's name is refused", () => {
+it('refuses an inventory without the name of the API', () => {
   const { all } = inventoryOf(runSpec([host('10.0.0.1', STACKED)], own));
   const { control_plane_endpoint_name: _name, ...vars } = all.vars;
   expect(() => withRoleVars({ ...all, vars })).toThrow('control_plane_endpoint_name');

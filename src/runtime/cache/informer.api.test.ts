@@ -11,9 +11,9 @@ describe.each([
   { http2: true, watchList: false },
   { http2: false, watchList: true },
   { http2: false, watchList: false },
-])('with HTTP/2 $http2 and WatchList $watchList', ({ http2, watchList }) => {
+])('an informer with HTTP/2 $http2 and WatchList $watchList', ({ http2, watchList }) => {
   const test = useNamespace('informer');
-  it('loses no event of 200 changes, and ends with what the server has', async () => {
+  it('loses no event of 200 changes, and ends with the objects of the server', async () => {
     const { client: admin, namespace } = test;
     const client = createClient(test.endpoint, { userAgent: 'test', http2 });
     for (let at = 0; at < 12; at += 1) {

@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 describe('an informer', () => {
-  it('asks for longer pages while they come soon', async () => {
+  it('increases the page size while pages arrive quickly', async () => {
     start();
     const limits: unknown[] = [];
     for (const tookMs of [0, 100, 3_000, 0, 0, 0, 0, 0]) {
@@ -77,7 +77,7 @@ describe('an informer', () => {
     expect(limits).toEqual([500, 1000, 2000, 500, 1000, 2000, 4000, 5000]);
   });
 
-  it('lists in pages, shows nothing before the last, then follows the watch', async () => {
+  it('lists in pages, shows nothing before the last page, then follows the watch', async () => {
     start();
     const first = await caller.next();
     expect(first.request.query).toMatchObject({ limit: 500, continue: undefined });
@@ -98,7 +98,7 @@ describe('an informer', () => {
     expect(informer.list().some(({ metadata }) => 'managedFields' in metadata)).toBe(false);
   });
 
-  it('goes on from the last version after a watch ends, a bookmark included', async () => {
+  it('continues from the last version after a watch ends, also from a bookmark', async () => {
     start();
     const watch = await synced([], '5');
     watch.send('BOOKMARK', { metadata: { resourceVersion: '9' } });
@@ -113,7 +113,7 @@ describe('an informer', () => {
     ['TooManyRequests', 429],
     ['InternalError', 500],
     ['ServiceUnavailable', 503],
-  ] as const)('waits and goes on from the same version after %s', async (reason, status) => {
+  ] as const)('waits and continues from the same version after %s', async (reason, status) => {
     start();
     const watch = await synced([thing('a', '1')], '5');
     watch.break('reset');
@@ -134,7 +134,7 @@ describe('an informer', () => {
     expect(news).toEqual(['add a initial', 'add b']);
   });
 
-  it('lists again when its version is gone, once and not at once, and tells what it missed', async () => {
+  it('lists again after a delay if its version expired, and reports missed changes', async () => {
     start();
     const watch = await synced([thing('kept', '1'), thing('changed', '1'), thing('lost', '1')], '5');
     news.length = 0;
@@ -147,7 +147,7 @@ describe('an informer', () => {
     expect(news).toEqual(['delete lost stale', 'update changed initial', 'add new initial']);
   });
 
-  it('asks again for a list older than what it has seen, and believes the third', async () => {
+  it('retries a list older than its objects, and accepts the third', async () => {
     start();
     const watch = await synced([thing('a', '1')], '5');
     watch.send('MODIFIED', thing('a', '9'));
@@ -197,7 +197,7 @@ describe('an informer', () => {
     expect(informer.hasSynced()).toBe(true);
   });
 
-  it('does not storm a server that closes each watch at once', async () => {
+  it('delays the next watch if the server closes a watch at once', async () => {
     start();
     const watch = await synced([], '5');
     watch.end();
@@ -207,7 +207,7 @@ describe('an informer', () => {
     expect(caller.pending).toBe(1);
   });
 
-  it('survives garbage', async () => {
+  it('survives invalid answers', async () => {
     start();
     (await caller.next()).answer('<html>');
     await clock.advance(800);
@@ -218,7 +218,7 @@ describe('an informer', () => {
     expect((await caller.next()).request.query).toMatchObject({ watch: true });
   });
 
-  it('contains a handler that throws', async () => {
+  it('isolates a handler that throws', async () => {
     start();
     const heard: string[] = [];
     informer.addHandler({
@@ -233,7 +233,7 @@ describe('an informer', () => {
     expect(heard).toEqual(['a', 'b']);
   });
 
-  it('hands what there is to a late handler, and nothing to one that left', async () => {
+  it('gives existing objects to a late handler, and nothing to a removed one', async () => {
     start();
     const watch = await synced([thing('a', '1')], '5');
     const late: string[] = [];
@@ -254,7 +254,7 @@ describe('an informer', () => {
     expect(caller.pending).toBe(0);
   });
 
-  it('tells when it has reached a version: by event, by bookmark, by a list begun later', async () => {
+  it('reports that it reached a version, by event, bookmark or a later list', async () => {
     start();
     const reached: string[] = [];
     informer.onReached('6', () => reached.push('event'));
@@ -278,7 +278,7 @@ describe('an informer', () => {
 });
 
 describe('WatchList', () => {
-  it('takes what there is from a watch, all at once', async () => {
+  it('reads the initial objects from a watch, and adds them at once', async () => {
     start({ watchList: true });
     const exchange = await caller.next();
     expect(exchange.request.query).toMatchObject({
@@ -301,7 +301,7 @@ describe('WatchList', () => {
     expect((await caller.next()).request.query).toMatchObject({ resourceVersion: '6' });
   });
 
-  it('lists where the server has none, and does not ask again', async () => {
+  it('falls back to a list if the server lacks it, and does not try again', async () => {
     start({ watchList: true });
     (await caller.next()).fail(failure('Invalid', 422));
     const watch = await synced([], '5');
@@ -310,7 +310,7 @@ describe('WatchList', () => {
     expect((await caller.next()).request.query).toMatchObject({ limit: 500 });
   });
 
-  it('begins again where it broke off', async () => {
+  it('starts again after an interruption', async () => {
     start({ watchList: true });
     const watch = (await caller.next()).open();
     watch.send('ADDED', thing('a', '1'));

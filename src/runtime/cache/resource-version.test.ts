@@ -10,7 +10,7 @@ it.each([
   expect(Math.sign(compareVersions(a, b) ?? Number.NaN)).toBe(sign);
 });
 
-it('knows no order of what is no number', () => {
+it('returns no order for a text that is not a number', () => {
   expect(compareVersions('abc', '5')).toBeUndefined();
   expect(compareVersions('05', '5')).toBeUndefined();
   expect(compareVersions('', '5')).toBeUndefined();

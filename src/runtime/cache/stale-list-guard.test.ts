@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createStaleListGuard } from './stale-list-guard.ts';
 
-it('believes what is newer, and what is older the third time only', () => {
+it('accepts a newer list, and an older one only the third time', () => {
   const guard = createStaleListGuard();
   guard.list('5');
   guard.seen('9');
@@ -12,7 +12,7 @@ it('believes what is newer, and what is older the third time only', () => {
   expect(() => guard.list('7')).toThrow();
 });
 
-it('begins to count anew when a list fits', () => {
+it('counts from the start again after a list fits', () => {
   const guard = createStaleListGuard();
   guard.seen('9');
   expect(() => guard.list('8')).toThrow();
@@ -21,7 +21,7 @@ it('begins to count anew when a list fits', () => {
   expect(() => guard.list('8')).toThrow();
 });
 
-it('does not judge versions that have no order', () => {
+it('accepts versions that have no order', () => {
   const guard = createStaleListGuard();
   guard.seen('abc');
   guard.list('1');

@@ -14,7 +14,7 @@ const byColor = { color: ({ color }: Thing) => (color ? [color] : []) };
 const byKey = (...things: Thing[]) => new Map(things.map((one) => [keyText(keyOf(one)), one]));
 const names = (things: Thing[]) => things.map(({ metadata }) => metadata.name);
 
-it('keeps its indices in step with every change', () => {
+it('updates its indices with every change', () => {
   const store = createStore<Thing>({ indexers: byColor });
   store.upsert(thing('a', '1', 'red'));
   store.upsert(thing('b', '2', 'red'));
@@ -29,21 +29,21 @@ it('keeps its indices in step with every change', () => {
   expect(() => store.byIndex('size', 'red')).toThrow(/no index/);
 });
 
-it('tells of a replacement what differs, deletions first', () => {
+it('reports the differences of a replacement, deletions first', () => {
   const store = createStore<Thing>();
   store.replace(byKey(thing('same', '1'), thing('changed', '1'), thing('gone', '1')));
   const changes = store.replace(byKey(thing('same', '1'), thing('changed', '2'), thing('new', '2')));
   expect(changes.map(({ type }) => type)).toEqual(['delete', 'update', 'add']);
 });
 
-it('takes a namesake of the same version for another object', () => {
+it('counts an object with the same name and another uid as changed', () => {
   const store = createStore<Thing>();
   store.replace(byKey(thing('a', '1')));
   const namesake = { metadata: { ...thing('a', '1').metadata, uid: 'other' } };
   expect(store.replace(byKey(namesake)).map(({ type }) => type)).toEqual(['update']);
 });
 
-it('freezes through and through', () => {
+it('freezes objects deeply', () => {
   const store = createStore<Thing>();
   store.upsert({ metadata: { namespace: 'n', name: 'a', labels: { x: 'y' } } });
   const labels = store.get({ namespace: 'n', name: 'a' })?.metadata.labels;

@@ -27,7 +27,7 @@ describe('client', () => {
     expect(await test.client.find(CONFIG_MAPS, key('a'))).toBeUndefined();
   });
 
-  it('types its errors by meaning', async () => {
+  it('returns errors typed by reason', async () => {
     await test.client.create(CONFIG_MAPS, { metadata: key('b') });
     await expect(test.client.create(CONFIG_MAPS, { metadata: key('b') })).rejects.toSatisfy(isAlreadyExists);
     await expect(test.client.get(CONFIG_MAPS, key('absent'))).rejects.toSatisfy(isNotFound);
@@ -37,7 +37,7 @@ describe('client', () => {
     expect(isInvalid(bad) && bad.causes[0]?.field).toBe('metadata.name');
   });
 
-  it('applies with a field manager, and keeps what others own', async () => {
+  it('applies with a field manager, and keeps fields of other managers', async () => {
     await test.client.create<ConfigMap>(CONFIG_MAPS, { metadata: key('c'), data: { theirs: '1' } });
     const options = { fieldManager: 'test-apply' };
     const object: ConfigMap = { metadata: key('c'), data: { ours: '1' } };
@@ -73,7 +73,7 @@ describe('client', () => {
     expect(rest.items.map(({ metadata }) => metadata.name)).toEqual(['p3']);
   });
 
-  it('ends a call with the reason of its signal, and with Timeout of its own', async () => {
+  it('aborts a call with the reason of its signal, or with Timeout', async () => {
     const abort = new AbortController();
     const reason = new Error('enough');
     abort.abort(reason);

@@ -24,7 +24,7 @@ it.each([
   expect(matchesSelector(selector, labels)).toBe(match);
 });
 
-it('refuses what is none', () => {
+it('refuses an invalid selector', () => {
   expect(() => matchesSelector('app in a', labels)).toThrow(TypeError);
   expect(() => matchesSelector('a=b=c', labels)).toThrow(TypeError);
 });

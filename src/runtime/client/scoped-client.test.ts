@@ -21,7 +21,7 @@ function setUp(answer: unknown = object) {
   return { requests, client: clientOver(caller) };
 }
 
-it('gives every call the signal, and tells of every write but dry ones', async () => {
+it('passes the signal to every call, and reports every write except dry runs', async () => {
   const { requests, client } = setUp();
   const { signal } = new AbortController();
   const written: (string | undefined)[] = [];
@@ -54,7 +54,7 @@ it('makes no write without leadership', async () => {
   expect(requests).toHaveLength(1);
 });
 
-it('tells of what a delete left nothing of, and of what is on its way out as written', async () => {
+it('reports a deleted object as deleted, and a terminating one as written', async () => {
   const reported: string[] = [];
   const scope = {
     wrote: ({ metadata }: KubeObject) => reported.push(`wrote ${metadata.resourceVersion}`),
@@ -71,7 +71,7 @@ it('tells of what a delete left nothing of, and of what is on its way out as wri
   expect(reported).toEqual(['deleted things a u', 'wrote 7']);
 });
 
-it('tells of what the server says is gone, by the uid that a cache showed before', async () => {
+it('reports an object that is already gone, by the uid from the cache', async () => {
   const reported: string[] = [];
   const scope = {
     deleted: (_resource: Resource, key: ObjectKey, uid: string) =>

@@ -10,7 +10,7 @@ import { createController } from './controller.ts';
 const log = createLogger('silent');
 const test = useNamespace('controller');
 
-it('keeps an owned object beside each of its own, reads its writes, and stops in order', async () => {
+it('keeps an owned object for each object, reads its writes, and stops in order', async () => {
   const { client, namespace } = test;
   const maps = createInformer<ConfigMap>({
     client,

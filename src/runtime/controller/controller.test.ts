@@ -67,7 +67,7 @@ afterEach(async () => {
   expect(clock.timers).toBe(0);
 });
 
-it('retries a throw with growing delays, and forgets them upon success', async () => {
+it('retries after an error with growing delays, until it succeeds', async () => {
   const { informer } = await source(THINGS, [thing('a', '1')], '5');
   const at: number[] = [];
   run({
@@ -81,7 +81,7 @@ it('retries a throw with growing delays, and forgets them upon success', async (
   expect(at).toEqual([0, 5, 15, 35]);
 });
 
-it('comes back when a refusing server asked it to, not before, and works on other keys meanwhile', async () => {
+it('retries after the time that the server requests, and works on other keys meanwhile', async () => {
   const { informer, stream } = await source(THINGS, [thing('a', '1'), thing('b', '1')], '5');
   const at: string[] = [];
   run({
@@ -101,7 +101,7 @@ it('comes back when a refusing server asked it to, not before, and works on othe
   expect(at).toEqual(['a 0', 'b 0', 'b 3000', 'a 7000']);
 });
 
-it('contains a synchronous throw', async () => {
+it('handles a synchronous throw', async () => {
   const { informer } = await source(THINGS, [thing('a', '1')], '5');
   let calls = 0;
   run({
@@ -133,7 +133,7 @@ it('does not retry a TerminalError until the object changes', async () => {
   expect(calls).toBe(2);
 });
 
-it('comes back when asked to', async () => {
+it('requeues a key when requested', async () => {
   const { informer } = await source(THINGS, [thing('a', '1')], '5');
   const at: number[] = [];
   run({
@@ -147,7 +147,7 @@ it('comes back when asked to', async () => {
   expect(at).toEqual([0, 1000, 2000]);
 });
 
-it('takes what is urgent of what is there first, then what is fresh, then what may wait', async () => {
+it('takes urgent keys first, then new keys, then keys that may wait', async () => {
   const there = ['a', 'b', 'urgent'].map((name) => thing(name, '1'));
   const { informer } = await source(THINGS, there, '1');
   const order: string[] = [];
@@ -167,7 +167,7 @@ it('takes what is urgent of what is there first, then what is fresh, then what m
   expect(order.slice(3)).toEqual(['a first', 'b first', 'urgent behind']);
 });
 
-it('aborts a reconcile at its deadline, never runs a second beside it, and says that it is stalled', async () => {
+it('aborts a reconcile at its deadline, starts no second, and reports it as stalled', async () => {
   const { informer, stream } = await source(THINGS, [thing('a', '1')], '5');
   const gate = Promise.withResolvers<void>();
   const reasons: string[] = [];
@@ -220,7 +220,7 @@ it('works on different keys at once, as many as it has workers', async () => {
   expect(begun).toEqual(['a', 'b', 'c']);
 });
 
-it('holds a key until the caches have seen what it wrote, and lets others pass', async () => {
+it('holds a key until the caches have seen its writes, and lets others pass', async () => {
   const things = await source(THINGS, [thing('a', '1'), thing('b', '2')], '5');
   const parts = await source(PARTS, [], '5');
   const part: KubeObject = {
@@ -253,7 +253,7 @@ it('holds a key until the caches have seen what it wrote, and lets others pass',
   expect(seen).toEqual(['a 0', 'b 0', 'b 0', 'a 1']);
 });
 
-it('does not wait for a cache that it does not have', async () => {
+it('does not wait for a kind that it has no cache of', async () => {
   const { informer } = await source(THINGS, [thing('a', '1')], '5');
   let calls = 0;
   run({
@@ -272,7 +272,7 @@ it('does not wait for a cache that it does not have', async () => {
   expect(calls).toBe(2);
 });
 
-it('knows by kind, namespace, labels and name what an informer will show', () => {
+it('decides by kind, namespace, labels and name whether an informer shows an object', () => {
   const object = { ...thing('a', '1', { labels: { app: 'x' } }) };
   const shown = (selection: Selection, resource = THINGS) => shows({ resource, selection }, object);
   expect(shown({})).toBe(true);
@@ -283,7 +283,7 @@ it('knows by kind, namespace, labels and name what an informer will show', () =>
   expect(shown({ fieldSelector: 'metadata.name=b' })).toBe(false);
 });
 
-it('is led by owners, maps and predicates', async () => {
+it('is triggered by owners, maps and predicates', async () => {
   const things = await source(THINGS, [], '5');
   const parts = await source(PARTS, [], '5');
   const seen: string[] = [];
@@ -328,7 +328,7 @@ it('is led by owners, maps and predicates', async () => {
   expect(await next()).toEqual(['by-p']);
 });
 
-it('is not woken by updates of a watched kind that say nothing to it', async () => {
+it('ignores updates of a watched kind that its predicate filters out', async () => {
   const things = await source(THINGS, [], '5');
   const parts = await source(PARTS, [], '5');
   const seen: string[] = [];
@@ -356,7 +356,7 @@ it('is not woken by updates of a watched kind that say nothing to it', async () 
   expect(await next()).toEqual(['a']);
 });
 
-it('ends when its workers have ended, whatever they are at', async () => {
+it('ends after its workers have ended', async () => {
   const { informer } = await source(THINGS, [thing('a', '1'), thing('b', '1')], '5');
   const begun: string[] = [];
   let ended = 0;

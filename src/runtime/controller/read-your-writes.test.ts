@@ -54,7 +54,7 @@ function setUp() {
 }
 
 describe('a hold', () => {
-  it('after a delete lasts until the cache has lost that very object', () => {
+  it('lasts after a delete until the cache has lost that object', () => {
     const { holds, informer, passes, woken, show, lose } = setUp();
     show(child('a', '5'));
     holds.deleted('parent', key, 'a', informer);
@@ -65,7 +65,7 @@ describe('a hold', () => {
     expect([woken(), passes(), holds.size]).toEqual([1, true, 0]);
   });
 
-  it('ends as well when a namesake took the place', () => {
+  it('ends if another object of that name appears', () => {
     const { holds, informer, passes, show } = setUp();
     show(child('a', '5'));
     holds.deleted('parent', key, 'a', informer);
@@ -73,13 +73,13 @@ describe('a hold', () => {
     expect(passes()).toBe(true);
   });
 
-  it('is none where the cache never had it', () => {
+  it('does not start if the cache never had the object', () => {
     const { holds, informer, passes } = setUp();
     holds.deleted('parent', key, 'a', informer);
     expect(passes()).toBe(true);
   });
 
-  it('does not take an object that was made a moment ago, and is not seen yet, for gone', () => {
+  it('does not count a new object that the cache lacks yet as deleted', () => {
     const { holds, informer, passes, show, lose } = setUp();
     holds.wrote('parent', child('a', '9'), informer);
     holds.deleted('parent', key, 'a', informer);

@@ -27,7 +27,7 @@ it('never hands a key to two workers, and hands it out again if it was added mea
   expect(queue.depth).toBe(0);
 });
 
-it('tells of a key that came while it was worked on as added once more', async () => {
+it('counts a key once that is added several times during its work', async () => {
   const reported: string[] = [];
   const observe = {
     added: () => void reported.push('added'),
@@ -52,7 +52,7 @@ it('wakes a worker that waits', async () => {
   expect(await waiting).toBe('a');
 });
 
-it('lets fresh news pass what a list brought, and raises what is both', async () => {
+it('prefers new keys to listed keys, and raises a key that is both', async () => {
   const queue = createWorkQueue();
   for (const key of ['l1', 'l2', 'l3']) queue.add(key, LOW);
   queue.add('n1');
@@ -87,7 +87,7 @@ it('doubles a key’s delay from 5 ms to 1000 s, until it is forgotten', () => {
   expect(queue.addRateLimited('a')).toBe(5);
 });
 
-it('hands out nothing once shut down, and keeps no timer', async () => {
+it('returns nothing after shutdown, and keeps no timer', async () => {
   const clock = createManualClock();
   const queue = createWorkQueue({ clock });
   const waiting = queue.get();

@@ -9,14 +9,14 @@ const news = (message: string, about = 'uid') => ({
   message,
 });
 
-it('counts the same news on one Event', () => {
+it('counts equal events on one Event', () => {
   const correlate = createCorrelator({ clock: createManualClock() });
   expect(correlate(news('a'))?.count).toBe(1);
   expect(correlate(news('a'))?.count).toBe(2);
   expect(correlate(news('b'))?.count).toBe(1);
 });
 
-it('combines more than ten alike', () => {
+it('combines more than ten similar events', () => {
   const correlate = createCorrelator({ clock: createManualClock() });
   const keys = new Set(Array.from({ length: 15 }, (_, at) => correlate(news(`m${at}`))?.key));
   expect(keys.size).toBe(11);
@@ -24,7 +24,7 @@ it('combines more than ten alike', () => {
   expect(correlate(news('m3'))?.message).toBe('m3');
 });
 
-it('lets 25 an object and reason through, then one in five minutes, and others none the less', async () => {
+it('limits one object and reason to 25 Events, then one in five minutes', async () => {
   const clock = createManualClock();
   const correlate = createCorrelator({ clock });
   const passed = () => Array.from({ length: 40 }, () => correlate(news('a'))).filter(Boolean).length;

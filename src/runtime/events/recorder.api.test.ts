@@ -13,7 +13,7 @@ const EVENTS: Resource = { group: '', version: 'v1', kind: 'Event', plural: 'eve
 
 const test = useNamespace('recorder');
 
-it('writes Events that are counted, combined and bounded, and flushes them when it stops', async () => {
+it('counts, combines and limits Events, and writes them when it stops', async () => {
   const { client, namespace } = test;
   const about = await client.create<KubeObject>(CONFIG_MAPS, { metadata: { namespace, name: 'a' } });
   const recorder = createRecorder({
@@ -36,7 +36,7 @@ it('writes Events that are counted, combined and bounded, and flushes them when 
   expect(items).toHaveLength(12);
 });
 
-it('never throws, whatever happens to its Events', async () => {
+it('never throws if an Event cannot be written', async () => {
   const recorder = createRecorder({ client: test.client, component: 'test', log: createLogger('silent') });
   const nowhere = {
     apiVersion: 'v1',

@@ -70,7 +70,7 @@ const parts: [string, (config: Config) => void, RegExp][] = [
   ],
 ];
 
-it.each(parts)('%s is said in one line, to calls and to watches', async (_what, spoil, says) => {
+it.each(parts)('%s is reported in one line, by calls and by watches', async (_what, spoil, says) => {
   const config = Config.parse(parse(readFileSync(inject('kubeconfigPath'), 'utf8')));
   spoil(config);
   const kubeconfig = join(directory, 'config');

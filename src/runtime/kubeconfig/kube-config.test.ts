@@ -118,7 +118,7 @@ it.each<[string, Parameters<typeof file>[0], RegExp]>([
   ['plugin without a command', { user: { exec: {} } }, /plugin without a command failed: No command/],
   ['type', { top: { clusters: 'x' } }, /clusters is no list/],
   ['entries', { top: { users: [{ name: 'u', user: 'x' }] } }, /user 'u' is no mapping/],
-])('says which part is wrong: %s', async (_part, change, message) => {
+])('names the wrong part: %s', async (_part, change, message) => {
   const kubeconfig = file(change);
   const error = await loadEndpoint({ kubeconfig }).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ name: 'UsageError', message: expect.stringMatching(message) });
@@ -126,7 +126,7 @@ it.each<[string, Parameters<typeof file>[0], RegExp]>([
   expect(String(error)).not.toContain('\n');
 });
 
-it('says what is wrong with the file itself, in one line', async () => {
+it('reports a problem of the file itself', async () => {
   await expect(loadEndpoint({ kubeconfig: join(directory, 'gone') })).rejects.toThrow(
     /kubeconfig .*gone: ENOENT/,
   );
@@ -137,7 +137,7 @@ it('says what is wrong with the file itself, in one line', async () => {
   await expect(loadEndpoint({ kubeconfig })).rejects.toThrow(/not a kubeconfig/);
 });
 
-it('takes a token from a plugin', async () => {
+it('uses a token of a plugin', async () => {
   const credential = {
     apiVersion: 'client.authentication.k8s.io/v1',
     kind: 'ExecCredential',
@@ -148,7 +148,7 @@ it('takes a token from a plugin', async () => {
   expect(await endpoint.headers()).toEqual({ authorization: 'Bearer from-plugin' });
 });
 
-it('reads an in-cluster token and authority again within a minute, or at once when told to', async () => {
+it('reads an in-cluster token again within a minute, or at once on request', async () => {
   const clock = createManualClock();
   writeFileSync(join(directory, 'token'), 'one');
   writeFileSync(join(directory, 'ca.crt'), pem);

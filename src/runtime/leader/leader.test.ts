@@ -88,14 +88,14 @@ afterEach(async () => {
   expect(clock.timers).toBe(0);
 });
 
-it('lets one lead, who keeps it', async () => {
+it('elects one leader, which keeps the Lease', async () => {
   const [a, b] = [elect('a'), elect('b')];
   await clock.advance(60_000);
   expect([a.isLeading(), b.isLeading(), a.lost.aborted]).toEqual([true, false, false]);
   expect(server.version()).toBeGreaterThan(25);
 });
 
-it('passes from a dead leader within 15 s, and never to two at once', async () => {
+it('passes leadership from a dead leader within 15 s, and never to two at once', async () => {
   const fault = { cut: false };
   const a = elect('a', fault);
   await clock.advance(1000);
@@ -111,7 +111,7 @@ it('passes from a dead leader within 15 s, and never to two at once', async () =
   expect(a.lost.reason).toBeInstanceOf(LeadershipLost);
 });
 
-it('has a later term than every leader before, also when the Lease was deleted meanwhile', async () => {
+it('has a later term than every leader before, also if the Lease was deleted meanwhile', async () => {
   const a = elect('a');
   await clock.advance(2000);
   const first = a.term();
@@ -131,7 +131,7 @@ it('has a later term than every leader before, also when the Lease was deleted m
   expect(c.term()?.since).toBeGreaterThan(second?.since ?? Number.NaN);
 });
 
-it('tells nobody the term of whoever took the Lease from it', async () => {
+it('returns no term after another holder took the Lease', async () => {
   const reported: unknown[] = [];
   const a: Election = elect('a', {}, (leading) => leading || reported.push(a.term()));
   await clock.advance(5000);
@@ -141,14 +141,14 @@ it('tells nobody the term of whoever took the Lease from it', async () => {
   expect(reported).toEqual([undefined]);
 });
 
-it('knows at once, after a sleep past its lease, that it may not write', async () => {
+it('stops leading at once after a sleep longer than its Lease', async () => {
   const a = elect('a');
   await clock.advance(5000);
   clock.freeze(13_000);
   expect(a.isLeading()).toBe(false);
 });
 
-it('minds neither a wall clock that jumps nor what another wrote of time', async () => {
+it('ignores jumps of the wall clock and times that others wrote', async () => {
   server.set({ holderIdentity: 'b', leaseDurationSeconds: 12, renewTime: '2099-01-01T00:00:00.000000Z' });
   const a = elect('a');
   await clock.advance(11_900);
@@ -162,7 +162,7 @@ it('minds neither a wall clock that jumps nor what another wrote of time', async
   expect([a.isLeading(), a.lost.aborted]).toEqual([true, false]);
 });
 
-it('gives it back when it stops, and the next takes it at once', async () => {
+it('releases the Lease when it stops, and the next leader takes it at once', async () => {
   const [a, b] = [elect('a'), elect('b')];
   await clock.advance(3000);
   await a.stop();
@@ -171,7 +171,7 @@ it('gives it back when it stops, and the next takes it at once', async () => {
   expect(b.isLeading()).toBe(true);
 });
 
-it('gives it back though a renewal came through that it had cut off, and leaves it to whoever has it', async () => {
+it('releases the Lease despite a late renewal, but not if another holds it', async () => {
   const a = elect('a');
   await clock.advance(1000);
   server.set({ holderIdentity: 'a', leaseDurationSeconds: 12 });
@@ -184,7 +184,7 @@ it('gives it back though a renewal came through that it had cut off, and leaves 
   expect(server.holder()).toBe('c');
 });
 
-it('goes on leading through writes whose answers were lost', async () => {
+it('keeps leading although answers to its writes were lost', async () => {
   const fault = { deaf: false };
   const a = elect('a', fault);
   await clock.advance(3000);
@@ -195,7 +195,7 @@ it('goes on leading through writes whose answers were lost', async () => {
   expect([a.isLeading(), a.lost.aborted]).toEqual([true, false]);
 });
 
-it('is lost, for good, when another holds the lease', async () => {
+it('loses leadership permanently when another holds the Lease', async () => {
   const a = elect('a');
   await clock.advance(1000);
   server.set({ holderIdentity: 'b', leaseDurationSeconds: 12 });

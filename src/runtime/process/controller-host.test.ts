@@ -24,7 +24,7 @@ it('gives one informer to two modules that ask for the same kind and selection',
   ).toEqual(['system/secrets', 'system/configmaps', 'another/secrets']);
 });
 
-it('shares with whoever asks for less, and refuses a view that the first has not', () => {
+it('shares an informer for fewer options, and refuses options that it lacks', () => {
   const host = hostOfNothing();
   const keep = (map: ConfigMap) => map;
   const first = host.informer<ConfigMap>(CONFIG_MAPS, { transform: keep, indexers: { name: byName } });

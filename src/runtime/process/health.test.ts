@@ -20,14 +20,14 @@ it('is alive until a worker is far past its deadline', () => {
   expect(workersAlive([controller(121_000)])()).toBe('sample: n/a has been in work for 121 s');
 });
 
-it('is alive while a server is away, and not when a watch is stuck in us', () => {
+it('is alive while a server is down, but not if a watch is stuck', () => {
   expect(watchesAlive([cache(true, 'connection refused', 60_000)])()).toBeUndefined();
   expect(watchesAlive([cache(true, undefined, 901_000)])()).toContain(
     'v1/pods: no list, watch or retry for 901 s',
   );
 });
 
-it('is ready once every cache has synced, and says until then what it waits for', () => {
+it('is ready after every cache has synced, and reports what it waits for', () => {
   expect(cachesSynced([cache(true)])()).toBeUndefined();
   expect(cachesSynced([cache(true), cache(false, 'not found')])()).toBe('waiting for v1/pods (not found)');
 });

@@ -101,7 +101,7 @@ it('stops while it waits for a cache that never fills', async () => {
   expect(steps).not.toContain('election up');
 });
 
-it('rejects upon loss, with the work stopped', async () => {
+it('rejects when leadership is lost, with the controllers stopped', async () => {
   const running = createManager(whole()).run(new AbortController().signal);
   leading.resolve();
   await clock.advance(0);
@@ -111,7 +111,7 @@ it('rejects upon loss, with the work stopped', async () => {
   expect(steps[0]).toBe('controller down');
 });
 
-it('rejects when a service cannot start, and undoes what was started', async () => {
+it('rejects if a service cannot start, and stops the started ones', async () => {
   const servers = [{ ...service('webhook'), start: () => Promise.reject(new Error('port taken')) }];
   await expect(createManager({ ...whole(), servers }).run(new AbortController().signal)).rejects.toThrow(
     'port taken',
@@ -119,7 +119,7 @@ it('rejects when a service cannot start, and undoes what was started', async () 
   expect(steps).toEqual(['probes up', 'probes down', 'recorder down']);
 });
 
-it('does not wait for ever for what will not stop', async () => {
+it('stops after a timeout even if a controller does not end', async () => {
   const stop = new AbortController();
   const controllers = [controller(() => new Promise(() => {}))];
   let ended = false;

@@ -18,7 +18,7 @@ const probes = createProbes({
 
 afterEach(() => probes.stop());
 
-it('answers for each check, contains one that throws, and shows the usual metrics', async () => {
+it('reports each check, handles one that throws, and serves metrics', async () => {
   await probes.start();
   const get = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${probes.port()}${path}`);

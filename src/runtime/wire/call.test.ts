@@ -36,7 +36,7 @@ const reset = () =>
 const get = { method: 'GET', path: '/x' } as const;
 const post = { method: 'POST', path: '/x', body: { a: 1 } } as const;
 
-it('waits as long as Retry-After asks, for writes too, since nothing was done', async () => {
+it('waits for Retry-After, also before a write', async () => {
   const { clock, sent, caller } = setUp([
     { status: 429, retryAfter: '2' },
     { status: 503, retryAfter: '1' },
@@ -50,7 +50,7 @@ it('waits as long as Retry-After asks, for writes too, since nothing was done', 
   expect(sent).toHaveLength(3);
 });
 
-it('asks its guard before each repetition: what was allowed before a wait may not be after it', async () => {
+it('checks its guard before each retry', async () => {
   const { clock, sent, caller } = setUp([{ status: 429, retryAfter: '10' }, {}]);
   let leading = true;
   const guard = () => {
@@ -64,7 +64,7 @@ it('asks its guard before each repetition: what was allowed before a wait may no
   expect(sent).toHaveLength(1);
 });
 
-it('leaves a longer wait to a caller who has other work', async () => {
+it('returns a longer wait to a caller that limits it', async () => {
   const { clock, sent, caller } = setUp([
     { status: 429, retryAfter: '1' },
     { status: 503, retryAfter: '2' },
@@ -78,7 +78,7 @@ it('leaves a longer wait to a caller who has other work', async () => {
   expect(sent).toHaveLength(2);
 });
 
-it('does not repeat what names no time, nor a conflict', async () => {
+it('does not retry an error without Retry-After, nor a conflict', async () => {
   for (const status of [500, 503, 429, 409]) {
     const { sent, caller } = setUp([{ status }, {}]);
     await expect(caller.call(get)).rejects.toMatchObject({ status });
@@ -86,7 +86,7 @@ it('does not repeat what names no time, nor a conflict', async () => {
   }
 });
 
-it('repeats a GET whose connection broke, and never a write', async () => {
+it('retries a GET after a connection error, but never a write', async () => {
   const reading = setUp([reset(), { text: '{"ok":1}' }]);
   const answer = reading.caller.call(get);
   await reading.clock.advance(100);
@@ -96,7 +96,7 @@ it('repeats a GET whose connection broke, and never a write', async () => {
   expect(writing.sent).toHaveLength(1);
 });
 
-it('is bounded as a whole, waits included', async () => {
+it('limits the total time, including waits', async () => {
   const { clock, caller } = setUp(Array.from({ length: 50 }, () => ({ status: 429, retryAfter: '7' })));
   const answer = caller.call({ ...get, timeoutMs: 20_000 });
   const outcome = expect(answer).rejects.toMatchObject({
@@ -108,7 +108,7 @@ it('is bounded as a whole, waits included', async () => {
   expect(clock.timers).toBe(0);
 });
 
-it('bounds a silent server by 30 s, and ends with the caller’s signal', async () => {
+it('limits a silent server to 30 s, and stops on the signal of the caller', async () => {
   const silent = setUp([]);
   const outcome = expect(silent.caller.call(get)).rejects.toMatchObject({ reason: 'Timeout' });
   await silent.clock.advance(30_000);
@@ -121,7 +121,7 @@ it('bounds a silent server by 30 s, and ends with the caller’s signal', async 
   expect(ended.clock.timers).toBe(0);
 });
 
-it('reads its credentials anew upon a 401, once', async () => {
+it('reloads its credentials once after a 401', async () => {
   let token = 'old';
   const endpoint = {
     headers: () => ({ authorization: token }),
@@ -134,12 +134,12 @@ it('reads its credentials anew upon a 401, once', async () => {
   expect(sent.map(({ headers }) => headers['authorization'])).toEqual(['old', 'new']);
 });
 
-it.each(['<html></html>', '{"half'])('calls %j by its name', async (text) => {
+it.each(['<html></html>', '{"half'])('rejects the invalid answer %j', async (text) => {
   const { caller } = setUp([{ text }]);
   await expect(caller.call(get)).rejects.toMatchObject({ reason: 'Unknown' });
 });
 
-it('lets the event loop breathe before it parses much', async () => {
+it('yields to the event loop before it parses a long answer', async () => {
   const { caller } = setUp([{ text: JSON.stringify({ much: 'x'.repeat(300_000) }) }]);
   let breathed = false;
   setImmediate(() => {

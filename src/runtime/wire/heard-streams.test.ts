@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:http2';
 import { expect, it } from 'vitest';
 import { hearStreams } from './heard-streams.ts';
 
-it('keeps the process alive when a stream fails to which nobody listens, and leaves its listeners alone', async () => {
+it('survives an error of a stream without listeners, and keeps the listeners of others', async () => {
   hearStreams();
   const server = createServer((_request, response) => void response.write('on and on'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

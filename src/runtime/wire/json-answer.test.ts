@@ -36,12 +36,12 @@ it.each([
   ['without items', { kind: 'PodList', apiVersion: 'v1', metadata, items: [] }],
   ['whose items are null', { kind: 'PodList', apiVersion: 'v1', metadata, items: null }],
   ['that is none', { kind: 'Status', details: { items: many(pod) } }],
-])('gives a list %s as it is', async (_, list) => {
+])('returns a list %s unchanged', async (_, list) => {
   for (const size of [1_000, 16_384, 1_000_000])
     expect(await parse(JSON.stringify(list), size)).toEqual(list);
 });
 
-it('gives any items as they are, wherever the wire cuts them', async () => {
+it('returns any items unchanged for any chunk boundaries', async () => {
   const item = fc.record({
     metadata: fc.record({ name: fc.string({ unit: 'grapheme' }) }),
     data: fc.jsonValue(),
@@ -70,7 +70,7 @@ it('gives any items as they are, wherever the wire cuts them', async () => {
 it.each([
   ['of a built-in kind', { kind: 'PodList', apiVersion: 'v1', metadata, items: many(pod) }],
   ['of a custom kind', { apiVersion: 'x/v1', items: many(custom), kind: 'SampleList', metadata }],
-])('lets the event loop turn while it works through a long list %s', async (_, list) => {
+])('yields to the event loop while it parses a long list %s', async (_, list) => {
   let turns = 0;
   const turn = () => {
     turns += 1;
@@ -91,13 +91,13 @@ it.each([
     'broken within',
     JSON.stringify({ kind: 'PodList', metadata, items: many(pod) }).replace('pod-9"', 'pod-9'),
   ],
-])('says of an answer that is %s that it is no JSON', async (_, text) => {
+])('reports that an answer is not JSON: %s', async (_, text) => {
   await expect(parse(text)).rejects.toMatchObject({
     reason: 'Unknown',
     message: expect.stringMatching(/^GET \/x(, after \d+ items)?: the answer is no JSON: /),
   });
 });
 
-it('has no value for an empty answer', async () => {
+it('returns undefined for an empty answer', async () => {
   expect(await parse('')).toBeUndefined();
 });

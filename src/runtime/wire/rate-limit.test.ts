@@ -15,7 +15,7 @@ it('lets a burst through at once, then the rate', async () => {
   expect(passed).toBe(5);
 });
 
-it('gives a waiter up with its signal, and its place to the next', async () => {
+it('removes a waiter on its signal, and gives its place to the next', async () => {
   const clock = createManualClock();
   const limit = tokenBucket(1, 1, clock);
   await limit();

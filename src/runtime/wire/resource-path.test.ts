@@ -5,7 +5,7 @@ import { queryString, resourcePath } from './resource-path.ts';
 const JOBS: Resource = { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true };
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 
-it('makes the paths of both roots, with and without namespace', () => {
+it('builds paths in both API roots, with and without a namespace', () => {
   expect(resourcePath(JOBS, { namespace: 'a', name: 'b', subresource: 'status' })).toBe(
     '/apis/batch/v1/namespaces/a/jobs/b/status',
   );
@@ -21,7 +21,7 @@ it('refuses a namespaced object without its namespace', () => {
   expect(() => resourcePath(JOBS, { name: 'b' })).toThrow(/namespace/);
 });
 
-it('leaves out of a query what is not set', () => {
+it('omits unset fields from a query', () => {
   expect(queryString({ a: undefined, b: '', c: true, d: 'x=y,z' })).toBe('?c=true&d=x%3Dy%2Cz');
   expect(queryString({})).toBe('');
 });

@@ -30,7 +30,7 @@ it('keeps the fields of an Invalid', () => {
   expect(error.causes).toEqual(causes);
 });
 
-it('honours Retry-After of header and body, and no nonsense', () => {
+it('reads Retry-After of header and body, and ignores invalid values', () => {
   expect(errorFromAnswer(429, '', '7', 'GET /').retryAfterSeconds).toBe(7);
   expect(
     errorFromAnswer(429, status({ details: { retryAfterSeconds: 3 } }), undefined, 'GET /').retryAfterSeconds,
@@ -59,7 +59,7 @@ it('survives any status of an ERROR event', () => {
   }
 });
 
-it('knows a version that the server has not reached, and writes that may have happened', () => {
+it('recognizes a resource version that is too large, and uncertain writes', () => {
   const details = { causes: [{ reason: 'ResourceVersionTooLarge', message: '', field: '' }] };
   const error = errorFromStatus({
     code: 504,

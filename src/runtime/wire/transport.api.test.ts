@@ -48,7 +48,7 @@ async function startProxy() {
   };
 }
 
-it('keeps its connections from call to call, deletions with preconditions included', async () => {
+it('reuses connections between calls, including deletions with preconditions', async () => {
   const proxy = await startProxy();
   const client = createClient(proxy.endpoint, { userAgent: 'test' });
   for (let round = 0; round < 20; round += 1) {
@@ -62,7 +62,7 @@ it('keeps its connections from call to call, deletions with preconditions includ
   proxy.close();
 });
 
-it('runs many watches over few connections, and calls beside them', async () => {
+it('runs many watches and calls over few connections', async () => {
   const proxy = await startProxy();
   const client = createClient(proxy.endpoint, { userAgent: 'test' });
   const { metadata } = await client.list(CONFIG_MAPS, { namespace });
@@ -95,7 +95,7 @@ it('runs many watches over few connections, and calls beside them', async () => 
   proxy.close();
 });
 
-it('notices a silent connection by its PINGs and goes on, while a quiet healthy watch is left alone', async () => {
+it('detects a silent connection by PINGs and continues, but keeps a quiet healthy watch', async () => {
   const proxy = await startProxy();
   const log = createLogger('silent');
   const timing = { userAgent: 'test', pingIntervalMs: 100, silenceMs: 800 };

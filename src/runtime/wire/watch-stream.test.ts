@@ -14,7 +14,7 @@ async function names(chunks: readonly Buffer[]): Promise<string[]> {
   return seen;
 }
 
-it('finds the same events however the bytes are cut', async () => {
+it('finds the same events for any chunk boundaries', async () => {
   const expected = ['a', 'жизнь', '🙂'];
   const bytes = Buffer.from(`${expected.map((name) => event('ADDED', name)).join('\n')}\n`);
   await fc.assert(
@@ -39,7 +39,7 @@ it('rejects with the error of an ERROR event, after the events before it', async
   expect(seen).toEqual(['a']);
 });
 
-it('lets the event loop breathe while megabytes come at once', async () => {
+it('yields to the event loop while megabytes arrive at once', async () => {
   const line = Buffer.from(`${event('ADDED', 'x'.repeat(64 * 1024))}\n`);
   let breaths = 0;
   let handle = setImmediate(function breathe() {
@@ -69,7 +69,7 @@ it('rejects when the connection breaks', async () => {
   await expect(watch).rejects.toMatchObject({ reason: 'Connection', message: 'watch: reset' });
 });
 
-it('ends with what the receiver throws', async () => {
+it('rejects with the error that the receiver throws', async () => {
   const body = Readable.from([Buffer.from(`${event('ADDED', 'a')}\n`)]);
   const watch = streamWatch(body, 'watch', () => {
     throw new Error('enough');

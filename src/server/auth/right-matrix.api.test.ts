@@ -112,15 +112,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-describe('nobody gets what his rights do not give', () => {
-  it('is asked of every route', () => {
+describe('the permission matrix', () => {
+  it('covers every route', () => {
     const asked = new Set(CASES.map(({ operationId }) => operationId));
     expect(routes.map(({ operationId }) => operationId).filter((id) => !asked.has(id))).toEqual([]);
   });
 
   it.each(
     CASES.flatMap((one) => one.takes.map((rights) => [titleOf(one), rights.join(), one, rights] as const)),
-  )('%s without the right to %s', async (_title, _right, one, rights) => {
+  )('refuses %s without the permission to %s', async (_title, _right, one, rights) => {
     const before = await world.written();
     const token = await without(rights);
     const [there, missing] = [await ask(token, one, 'there'), await ask(token, one, 'missing')];
@@ -137,7 +137,7 @@ describe('nobody gets what his rights do not give', () => {
   });
 
   it.each(CASES.map((one) => [titleOf(one), one] as const))(
-    '%s without a token, or a right at all',
+    'refuses %s without a token, or without any permission',
     async (_id, one) => {
       const before = await world.written();
       for (const name of ['there', 'missing']) {
@@ -148,7 +148,7 @@ describe('nobody gets what his rights do not give', () => {
     },
   );
 
-  it('and everybody what they give', async () => {
+  it('allows reads with all permissions, and a scale-up with either Secret permission', async () => {
     const token = await without([]);
     const answers = await Promise.all(
       CASES.filter(({ operationId }) => /^(get|list)/.test(operationId)).map((one) =>

@@ -22,8 +22,8 @@ const reasonOf = (asked: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isApiError(error) ? error.reason : String(error)),
   );
 
-describe('what the server may', () => {
-  it('reads and makes no Secret of the operator, and no token of a ServiceAccount anywhere', async () => {
+describe('the shipped permissions', () => {
+  it('let the server read no Secret of the operator, and create no ServiceAccount token', async () => {
     const { client, operatorNamespace, reportsNamespace, namespace } = world;
     await world.admin.create(SECRETS, { metadata: { namespace: operatorNamespace, name: 'cluster-x' } });
     const secret = { namespace: operatorNamespace, name: 'cluster-x' };
@@ -45,7 +45,7 @@ describe('what the server may', () => {
     await client.create(SECRETS, { metadata: { namespace, name: 'plain-ssh' } });
   });
 
-  it('writes and reads no ConfigMap of the operator: neither the authority that Jobs trust nor the site', async () => {
+  it('let the server neither read nor write ConfigMaps of the operator', async () => {
     const { admin, client, operatorNamespace } = world;
     for (const name of ['matryoshka-ca', 'matryoshka-site']) {
       const key = { namespace: operatorNamespace, name };
@@ -58,7 +58,7 @@ describe('what the server may', () => {
     await expect(client.create(CONFIG_MAPS, other)).rejects.toSatisfy(isForbidden);
   });
 
-  it('gives people no Secret, and lets them see Events and records', async () => {
+  it('let users see Events and records, but no Secret', async () => {
     const { namespace } = world;
     const person = world.clientOf(world.tokens.alice);
     await expect(person.list(SECRETS, { namespace })).rejects.toSatisfy(isForbidden);
@@ -72,8 +72,8 @@ describe('what the server may', () => {
   });
 });
 
-describe('what is asked of a caller', () => {
-  it('rights that are missing, in the same words whether the cluster exists', async () => {
+describe('authorization of a caller', () => {
+  it('refuses with the same message whether a cluster exists or not', async () => {
     await create('secret');
     const { mallory, bob } = world.tokens;
     const message = async (name: string) => {
@@ -104,7 +104,7 @@ describe('what is asked of a caller', () => {
     expect((await world.call(reader, 'POST', path('named'), naming)).status).toBe(200);
   });
 
-  it('the right to the Secret that would really be used, for whatever makes the operator use it', async () => {
+  it('requires the Secret permission for every request that makes the operator use it', async () => {
     const { bob } = world.tokens;
     const asked = (name: string, more: string, payload: object) =>
       world.call(bob, 'POST', path(name, more), payload);
@@ -132,7 +132,7 @@ describe('what is asked of a caller', () => {
     expect(await world.cluster('spent')).toEqual(before);
   });
 
-  it('uses the key that a retry brings, and never somebody else’s Secret of that name', async () => {
+  it('stores the key of a retry, but never in a foreign Secret of that name', async () => {
     const keys = { metadata: { namespace: world.namespace, name: 'keys' } };
     await world.admin.create(SECRETS, keys);
     const naming = { masterList: [host(1)], credentialsSecret: 'keys' };
@@ -151,7 +151,7 @@ describe('what is asked of a caller', () => {
     expect(secretText(await secretOf('brought'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
   });
 
-  it('the rights to the files that a creation applies and to what they rule, of whoever asks for it again', async () => {
+  it('requires permissions for manifests and the kubeconfig to retry a creation', async () => {
     const secret = { ...READS, resourceNames: ['filed-ssh'] };
     const reading = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['addons'] };
     await create('filed');
@@ -184,7 +184,7 @@ describe('what is asked of a caller', () => {
     expect(planned.text).toContain('Apply manifests');
   });
 
-  it('the right to the kubeconfig, of whoever asks again with other settings that rule the cluster', async () => {
+  it('requires the kubeconfig permission for a retry with privileged settings', async () => {
     await create('ruled');
     const before = await world.cluster('ruled');
     const clusters = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['update'] };
@@ -209,7 +209,7 @@ describe('what is asked of a caller', () => {
       expect((await again(guest, '', { kubeadm: { patches, certSANs } })).status).toBe(200);
   });
 
-  it('the right to hooks, of whoever asks for what would run them', async () => {
+  it('requires the hook permission for requests that would run hooks', async () => {
     await create('hooked');
     const hooks = { preCreate: [{ configMap: 'addons', key: 'a.yaml', sha256: '0'.repeat(64) }] };
     const where = { namespace: world.namespace, name: 'hooked' };

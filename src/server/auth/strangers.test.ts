@@ -16,7 +16,7 @@ const admitted = (admit: () => void, times: number): number => {
   return count;
 };
 
-it('limits invented tokens of one address, and neither another address nor a token that was valid', async () => {
+it('limits invalid tokens of one address, but not another address or a valid token', async () => {
   const clock = createManualClock();
   const { admit, isValid } = strangersBy(clock);
   admit('192.0.2.1', 'Bearer good');
@@ -37,7 +37,7 @@ it('limits invented tokens of one address, and neither another address nor a tok
   expect(() => admit('192.0.2.1', 'Bearer good')).toThrow(tooMany);
 });
 
-it('takes no request of an address for a token that is valid', () => {
+it('does not count valid tokens against the limit of an address', () => {
   const { admit, isValid } = strangersBy(createManualClock());
   for (let token = 0; token < 500; token += 1) {
     admit('192.0.2.1', `Bearer ${token}`);

@@ -34,7 +34,7 @@ async function runs(name: string, operation: object): Promise<void> {
 }
 
 describe('POST a cluster', () => {
-  it('makes the object with its word, and the key a Secret that it owns', async () => {
+  it('creates the object with its operation annotation, and a Secret with the key', async () => {
     const answer = await create('demo', { timeoutMins: '30', region: 'north', kubeVersion: '' });
     expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
     expect(answer.headers['location']).toBe(`/api/v1/region/north/cluster/demo?namespace=${world.namespace}`);
@@ -61,7 +61,7 @@ describe('POST a cluster', () => {
     expect(secret).toMatchObject({ type: 'Opaque' });
   });
 
-  it('takes settings as the object has them, keeps any field of kubelets, and says what cannot be', async () => {
+  it('stores kubeadm settings unchanged, and returns 422 for invalid ones', async () => {
     const kubeadm = { certSANs: ['a.example.com'], kubelet: { evictionHard: { 'memory.available': '1Gi' } } };
     expect(await create('set', { kubeadm })).toMatchObject({ status: 200 });
     expect((await world.cluster('set'))?.spec.cluster.kubeadm).toEqual(kubeadm);
@@ -83,7 +83,7 @@ describe('POST a cluster', () => {
     expect(await world.cluster('unset')).toBeUndefined();
   });
 
-  it('reads JSON whatever the content type says, base64 keys, doubles, and names what it ignores', async () => {
+  it('accepts any content type, base64 keys and duplicates, and names ignored fields', async () => {
     const answer = await world.call(
       alice(),
       'POST',
@@ -103,7 +103,7 @@ describe('POST a cluster', () => {
     ]);
   });
 
-  it('takes only one of two, and asks again only when it is told to', async () => {
+  it('accepts one of two equal creations, and repeats a creation only with retry', async () => {
     const answers = await Promise.all([create('race'), create('race')]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(await secretOf('race')).toBeDefined();
@@ -127,7 +127,7 @@ describe('POST a cluster', () => {
     expect((await world.cluster('race'))?.metadata.uid).toBe(uid);
   });
 
-  it('leaves a Secret that is not its own alone, and nothing behind', async () => {
+  it('returns 409 for a foreign Secret of that name, and creates nothing', async () => {
     await world.admin.create(SECRETS, {
       metadata: { namespace: world.namespace, name: 'taken-ssh' },
       data: {},
@@ -142,7 +142,7 @@ describe('scaling', () => {
   const up = (name: string, more: object) => world.call(alice(), 'POST', path(name, '/scaleup'), more);
   const down = (name: string, more: object) => world.call(alice(), 'POST', path(name, '/scaledown'), more);
 
-  it('writes the whole new list with the word, and refuses a busy cluster', async () => {
+  it('writes the whole list with the operation annotation, and returns 409 for a busy cluster', async () => {
     const old = await created('wide');
     expect((await up('wide', { nodeList: [host(2), host(3)] })).status).toBe(200);
     const cluster = await world.cluster('wide');
@@ -189,7 +189,7 @@ describe('scaling', () => {
     expect((await world.cluster('narrow'))?.spec.cluster.nodeList).toEqual([host(2)]);
   });
 
-  it('drops all workers when that is said, and nothing of a cluster that is not there', async () => {
+  it('removes all workers with allowEmpty, and returns 404 for a missing cluster', async () => {
     await created('empty');
     expect((await down('empty', { nodeList: [], allowEmpty: true })).status).toBe(200);
     expect((await world.cluster('empty'))?.spec.cluster.nodeList).toEqual([]);
@@ -204,8 +204,8 @@ describe('scaling', () => {
   });
 });
 
-describe('looking and deleting', () => {
-  it('shows an object, and lists page by page', async () => {
+describe('reading and deleting', () => {
+  it('returns an object, and lists objects in pages', async () => {
     await create('shown');
     const one = await world.call(alice(), 'GET', path('shown'));
     expect(one.body).toMatchObject({ metadata: { name: 'shown' }, spec: { cluster: { region: 'north' } } });
@@ -223,7 +223,7 @@ describe('looking and deleting', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('gives the kubeconfig of a cluster that has one of its own', async () => {
+  it('returns the kubeconfig only from a Secret of the cluster', async () => {
     const get = (name: string, headers = {}) =>
       world.call(alice(), 'GET', path(name, '/kubeconfig'), undefined, headers);
     expect((await get('unknown')).status).toBe(404);
@@ -256,7 +256,7 @@ describe('looking and deleting', () => {
     expect((await world.call(world.tokens.bob, 'GET', path('keyed', '/kubeconfig'))).status).toBe(403);
   });
 
-  it('deletes, and asks a failed deletion again', async () => {
+  it('deletes a cluster, and requests a failed deletion again', async () => {
     await create('gone');
     const { namespace } = world;
     const where = { namespace, name: 'gone' };

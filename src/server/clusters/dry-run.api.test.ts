@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 describe('a dry run', () => {
-  it('plans a creation: hosts with their duties, steps, and no object', async () => {
+  it('plans a creation with hosts, duties and steps, and creates no object', async () => {
     const found = await plan(createCluster, 'fresh', {
       ...creation,
       masterList: [host(11)],
@@ -87,7 +87,7 @@ describe('a dry run', () => {
     expect(await world.cluster('fresh')).toBeUndefined();
   });
 
-  it('names each host that another cluster holds by its place, and not whose it is', async () => {
+  it('reports a host of another cluster by field, but not the name of that cluster', async () => {
     const found = await plan(createCluster, 'fresh', {
       ...creation,
       masterList: [host(11)],
@@ -99,7 +99,7 @@ describe('a dry run', () => {
     expect(JSON.stringify(found)).not.toContain('made');
   });
 
-  it('tells whose remains are wiped on a host that its former cluster could not reset', async () => {
+  it('names the cluster whose remains are wiped from an Unclean host', async () => {
     const left = {
       metadata: { namespace: 'other', name: 'left' },
       spec: { cluster: { nodeList: [host(31)] } },
@@ -109,7 +109,7 @@ describe('a dry run', () => {
     expect((await plan(createCluster, 'fresh', body)).hosts[1]).toMatchObject({ reclaim: 'left' });
   });
 
-  it('names what is wrong with a spec, as the body spells it, and a Secret that is somebody else’s', async () => {
+  it('reports invalid fields as the body names them, and a foreign Secret', async () => {
     const { namespace } = world;
     await world.admin.create(SECRETS, { metadata: { namespace, name: 'lent-ssh' } });
     const found = await plan(createCluster, 'lent', {
@@ -131,7 +131,7 @@ describe('a dry run', () => {
     expect((await plan(createCluster, 'young', { retry: true })).refusals).toEqual([]);
   });
 
-  it('plans a scale-up, a scale-down and a relabel of a cluster that is', async () => {
+  it('plans a scale-up, a scale-down and a relabel of an existing cluster', async () => {
     const up = await plan(routeOf('scale-up'), 'made', { nodeList: [host(2), host(3), host(4)] });
     expect([up.operation, actions(up), up.refusals]).toEqual([
       'scale-up',
@@ -157,7 +157,7 @@ describe('a dry run', () => {
     );
   });
 
-  it('says why an operation would not start', async () => {
+  it('reports why an operation would not start', async () => {
     const dropped = await plan(routeOf('scale-up'), 'made', { nodeList: [host(3)] });
     expect(dropped.refusals).toEqual([
       { field: 'nodeList', value: '10.7.0.2', reason: expect.stringContaining('keeps every present host') },
@@ -181,7 +181,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('plans a deletion: every host that the cluster holds is reset', async () => {
+  it('plans a deletion that resets every held host', async () => {
     const found = await plan(deleteCluster, 'made');
     expect([actions(found), found.steps.map(({ name }) => name), found.refusals]).toEqual([
       { '10.7.0.1': 'leave', '10.7.0.2': 'leave', '10.7.0.3': 'leave' },
@@ -195,7 +195,7 @@ describe('a dry run', () => {
     expect(await dry(deleteCluster, 'missing')).toMatchObject({ status: 404 });
   });
 
-  it('answers the hash of the plan, which holds while nothing of it is another', async () => {
+  it('returns a plan hash that changes only with the plan', async () => {
     const up = (...last: number[]) => ({ nodeList: last.map((one) => host(one)) });
     const agreed = await plan(routeOf('scale-up'), 'made', up(2, 3, 4));
     expect(agreed.hash).toMatch(/^[0-9a-f]{64}$/);
@@ -210,7 +210,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('is held against what is then asked: 409 with the difference, or it stands beside the word', async () => {
+  it('binds a later request to its plan hash, and returns 409 if the plan differs', async () => {
     const { hash } = await plan(createCluster, 'sealed', {
       ...creation,
       masterList: [host(31)],
@@ -241,7 +241,7 @@ describe('a dry run', () => {
     expect(await remove({ plan: gone.hash })).toMatchObject({ ok: true });
   });
 
-  it('takes All and nothing else', async () => {
+  it('accepts only the value All', async () => {
     const path = `/region/north/cluster/made?namespace=${world.namespace}&dryRun=`;
     for (const kind of ['None', 'all', ''])
       expect((await world.call(world.tokens.alice, 'DELETE', path + kind)).status).toBe(422);

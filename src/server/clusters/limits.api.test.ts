@@ -11,7 +11,7 @@ afterAll(() => world.stop());
 
 const { alice, path, host, body, create } = asksOfAlice(() => world);
 
-it('names the limits of the site by the fields of the request, and writes nothing', async () => {
+it('reports limits of the site by the fields of the request, and writes nothing', async () => {
   expect((await create('first')).status).toBe(200);
   await world.created('first');
   world.limits.now = parseLimits('default: { clusters: 1, hosts: 2, networks: [10.9.0.0/16] }');

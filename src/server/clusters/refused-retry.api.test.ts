@@ -63,7 +63,7 @@ async function refuseUpdates(name: string, expression = 'false'): Promise<void> 
 const retry = (name: string, privateSSHKey: string) =>
   world.call(alice(), 'POST', path(name), { retry: true, privateSSHKey });
 
-it('keeps the SSH key that was there when admission refuses a retry', async () => {
+it('keeps the earlier SSH key if admission refuses a retry', async () => {
   expect((await create('kept')).status).toBe(200);
   const before = await secretOf('kept');
   await refuseUpdates('kept');
@@ -71,14 +71,14 @@ it('keeps the SSH key that was there when admission refuses a retry', async () =
   expect(await secretOf('kept')).toEqual(before);
 });
 
-it('stores the new key of a retry that is accepted', async () => {
+it('stores the new key of an accepted retry', async () => {
   expect((await create('renewed')).status).toBe(200);
   const { private: key } = keyPair();
   expect((await retry('renewed', key)).status).toBe(200);
   expect(secretText(await secretOf('renewed'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
 });
 
-it('answers why a retry failed, and leaves no key in a Secret that was not there', async () => {
+it('returns why a retry failed, and leaves no key in a new Secret', async () => {
   expect((await create('lost')).status).toBe(200);
   await world.admin.delete(SECRETS, { namespace: world.namespace, name: 'lost-ssh' });
   await refuseUpdates('lost', 'request.dryRun');

@@ -34,7 +34,7 @@ async function given(operation?: Partial<OperationStatus>): Promise<string> {
 const annotationsOf = async (name: string) => (await world.cluster(name))?.metadata.annotations ?? {};
 
 describe('POST …/cancel', () => {
-  it('names the operation under way and who cancels it, once', async () => {
+  it('writes the id of the running operation and the user, once', async () => {
     const name = await given({});
     const before = await annotationsOf(name);
     const answer = await post(name, '/cancel');
@@ -58,7 +58,7 @@ describe('POST …/cancel', () => {
     ['it has ended', { result: 'finished' }, {}, /no operation under way/],
     ['another runs', {}, { id: 'xxxxxxxxxx' }, /another operation under way: bcdfghjklm \(creating\)/],
     ['it is a deletion', { name: 'delete' }, {}, /being deleted, which cannot be cancelled/],
-  ])('is 409 when %s, also as a dry run, and writes nothing', async (_what, operation, body, why) => {
+  ])('returns 409 when %s, also in a dry run, and writes nothing', async (_what, operation, body, why) => {
     const name = await given(operation);
     const before = await world.written();
     for (const query of ['', '&dryRun=All'])
@@ -69,7 +69,7 @@ describe('POST …/cancel', () => {
     expect(await world.written()).toEqual(before);
   });
 
-  it('says in a dry run what would stop, and writes nothing', async () => {
+  it('returns the operation in a dry run, and writes nothing', async () => {
     const name = await given({});
     const before = await world.written();
     expect(await post(name, '/cancel', {}, '&dryRun=All')).toMatchObject({
@@ -79,7 +79,7 @@ describe('POST …/cancel', () => {
     expect(await world.written()).toEqual(before);
   });
 
-  it('is strict about what it is sent', async () => {
+  it('refuses unknown fields and parameters, another name, and a missing cluster', async () => {
     const name = await given({});
     expect((await post(name, '/cancel', { operation: ID })).status).toBe(400);
     expect((await post(name, '/cancel', {}, '&colour=red')).status).toBe(400);
@@ -89,7 +89,7 @@ describe('POST …/cancel', () => {
 });
 
 describe('POST …/pause and …/resume', () => {
-  it('set spec.paused and who did, change nothing else, and do nothing twice', async () => {
+  it('set spec.paused and the user, change nothing else, and write nothing twice', async () => {
     const name = await given();
     const before = await world.cluster(name);
     for (const [verb, paused] of [

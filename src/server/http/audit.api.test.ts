@@ -26,7 +26,7 @@ const { key, alice, path, create } = asksOfAlice(() => world);
 const lineOf = ({ headers }: { headers: Record<string, unknown> }) =>
   lines.filter(({ request }) => request === headers['x-request-id']);
 
-it('names who asked what of which object, in one line for each request, kubeconfigs among them', async () => {
+it('logs user, action and object of each request in one line', async () => {
   const { namespace } = world;
   const user = `system:serviceaccount:${namespace}:alice`;
   const object = { kind: 'KubernetesCluster', namespace, name: 'told' };
@@ -48,7 +48,7 @@ it('names who asked what of which object, in one line for each request, kubeconf
   expect(JSON.stringify(lines)).not.toContain(key.slice(50, 90));
 });
 
-it('names the namespace that the handler acts on, whatever the body leaves empty', async () => {
+it('logs the namespace that the handler uses, even if the body leaves it empty', async () => {
   for (const namespace of ['', null]) {
     const answer = await world.call(alice(), 'DELETE', path('missing'), { namespace });
     expect(lineOf(answer)).toEqual([
@@ -65,7 +65,7 @@ it('writes no control or format characters of a request', async () => {
   expect(line).toMatchObject({ name: `a[31m${'b'.repeat(248)}`, status: 422 });
 });
 
-it('refuses invented tokens of an address that sends too many, and still answers those that are valid', async () => {
+it('returns 429 for too many invalid tokens of an address, but serves valid ones', async () => {
   expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
   const flood = await Promise.all(
     Array.from({ length: 300 }, (_, made) => world.call(`junk-${made}`, 'GET', path('told'))),
@@ -77,7 +77,7 @@ it('refuses invented tokens of an address that sends too many, and still answers
   expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
 });
 
-it('answers 64 requests of one user at once, and all of them one after another', async () => {
+it('serves 64 parallel requests of one user, and 70 in sequence', async () => {
   const probe = () => world.call(alice(), 'GET', path('told'));
   const statuses = (await Promise.all(Array.from({ length: 100 }, probe))).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(64);
@@ -85,7 +85,7 @@ it('answers 64 requests of one user at once, and all of them one after another',
   for (let asked = 0; asked < 70; asked += 1) expect((await probe()).status).toBe(200);
 });
 
-it('takes back the requests of clients that leave while their token is reviewed', async () => {
+it('releases the requests of clients that disconnect during the token review', async () => {
   const { port } = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 }));
   const token = await world.tokenOf(world.namespace, 'alice');
   const before = lines.length;

@@ -15,7 +15,7 @@ const nothingMade = async (name: string) => {
   expect(await secretOf(name)).toBeUndefined();
 };
 
-describe('what bad input gets', () => {
+describe('a request with invalid input', () => {
   const pkcs8 = generateKeyPairSync('ed25519')
     .privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
     .toString();
@@ -57,7 +57,7 @@ describe('what bad input gets', () => {
     ['another region', { region: 'south' }, 422, { field: 'region', value: 'south' }],
     ['another name', { name: 'other' }, 422, { field: 'name', value: 'other' }],
     ['minutes that are none', { timeoutMins: 'soon' }, 422, { field: 'timeoutMins', value: 'soon' }],
-  ])('%s', async (_what, more, status, problem) => {
+  ])('gets an error with the field: %s', async (_what, more, status, problem) => {
     const answer = await create('bad', more);
     expect(answer.status).toBe(status);
     expect(answer.body).toMatchObject({
@@ -75,19 +75,19 @@ describe('what bad input gets', () => {
     ['a poisoned prototype', '{"__proto__":{"x":1}}', 400],
     ['too much', JSON.stringify({ privateSSHKey: 'x'.repeat(1_100_000) }), 413],
     ['too deep', `{"masterList":${'['.repeat(5000)}${']'.repeat(5000)}}`, 400],
-  ])('%s', async (_what, text, status) => {
+  ])('gets an error: %s', async (_what, text, status) => {
     const answer = await world.call(alice(), 'POST', path('bad'), text);
     expect([answer.status, answer.text]).toEqual([status, expect.not.stringMatching(/node_modules|stack/)]);
     expect(answer.body).toMatchObject({ code: expect.any(String), message: expect.any(String) });
     await nothingMade('bad');
   });
 
-  it('a name that is no DNS label', async () => {
+  it('gets 422 for a name that is not a DNS label', async () => {
     for (const name of ['Bad', 'a_b', '-a', 'a'.repeat(41), 'a%2fb'])
       expect([name, (await world.call(alice(), 'POST', path(name), body())).status]).toEqual([name, 422]);
   });
 
-  it('a wrong token, none, one of another audience, one for callbacks', async () => {
+  it('gets 401 for a missing, wrong, foreign or callback token', async () => {
     const { namespace } = world;
     const other = await world.tokenOf(namespace, 'alice', { audiences: ['somebody-else'] });
     const callback = await world.tokenOf(namespace, 'alice', { audiences: ['matryoshka-callback'] });
@@ -101,7 +101,7 @@ describe('what bad input gets', () => {
     expect((await world.call(named, 'GET', `/clusters?namespace=${namespace}`)).status).toBe(200);
   });
 
-  it('everything that is missing, wrong names of what never changes, broken JSON and its place', async () => {
+  it('gets all missing fields, the right spelling, or the place of broken JSON', async () => {
     const post = (payload: unknown) => world.call(alice(), 'POST', path('bad'), payload);
     expect((await post({})).body).toMatchObject({
       errors: [{ field: 'privateSSHKey' }, { field: 'masterList' }],
@@ -121,7 +121,7 @@ describe('what bad input gets', () => {
     await nothingMade('bad');
   });
 
-  it('a method that a path has not, with those that it has', async () => {
+  it('gets 405 for an unsupported method, with the allowed methods', async () => {
     for (const method of ['PUT', 'PATCH', 'TRACE', 'QUERY', 'OPTIONS'] as const) {
       const answer = await world.app.inject({ method, url: `/api/v1${path('demo')}`, payload: '{}' });
       expect([method, answer.statusCode, answer.headers['allow']]).toEqual([
@@ -135,7 +135,7 @@ describe('what bad input gets', () => {
     expect((await world.app.inject({ method: 'PUT', url: '/api/v1/nonsense' })).statusCode).toBe(404);
   });
 
-  it('a part of the path that is no name, however long', async () => {
+  it('gets 422 for an invalid name in the path, of any length', async () => {
     for (const name of ['n'.repeat(301), '°'.repeat(500)]) {
       const answer = await world.call(alice(), 'GET', path(encodeURIComponent(name), '/kubeconfig'));
       expect(answer).toMatchObject({
@@ -145,7 +145,7 @@ describe('what bad input gets', () => {
     }
   });
 
-  it('more headers than are read', async () => {
+  it('gets 431 for headers longer than 16 KiB', async () => {
     const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
     const answer = await fetch(`${url}/api/v1/clusters?continue=${'a'.repeat(20_000)}`);
     expect([answer.status, await answer.json()]).toEqual([
@@ -154,7 +154,7 @@ describe('what bad input gets', () => {
     ]);
   });
 
-  it('operations that are not there yet, routes that never were, strict queries', async () => {
+  it('gets 501 for planned operations, 404 for unknown routes, 400 for unknown parameters', async () => {
     expect(await world.call(alice(), 'POST', path('demo', '/update'), {})).toMatchObject({
       status: 501,
       body: {

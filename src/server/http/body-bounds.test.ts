@@ -19,11 +19,11 @@ it.each<[string, unknown, number | undefined]>([
   ['a field more', fields(MAX_FIELDS + 1), 413],
   ['as deep as may be', nested(MAX_DEPTH), undefined],
   ['a level more', nested(MAX_DEPTH + 1), 400],
-])('bounds %s', (_what, body, status) => {
+])('checks the size of %s', (_what, body, status) => {
   expect(refuseOversized(body)?.statusCode).toBe(status);
 });
 
-it('bounds a body that no recursion could walk', () => {
+it('refuses a body that is nested too deeply for recursion', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(500_000)}${']'.repeat(500_000)}`);
   expect(refuseOversized(deep)?.message).toMatch(/nested deeper than 32 levels/);
 });

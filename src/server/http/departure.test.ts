@@ -34,7 +34,7 @@ async function sent(count: number) {
   return { client, all };
 }
 
-it('lets a request leave whose client went before the server listened for that', async () => {
+it('detects a client that left before the listener was added', async () => {
   const { client, all } = await sent(2);
   const closed = all.map(({ request }) => once(request.socket, 'close'));
   client.destroy();
@@ -45,7 +45,7 @@ it('lets a request leave whose client went before the server listened for that',
   expect(left).toBe(2);
 });
 
-it('lets pipelined requests leave when their connection closes, each once', async () => {
+it('detects the end of pipelined requests when their connection closes, each once', async () => {
   const { client, all } = await sent(3);
   const left = [0, 0, 0];
   all.forEach(({ request, response }, at) => {

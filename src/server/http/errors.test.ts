@@ -33,11 +33,11 @@ describe('answerTo', () => {
     ['a bug', new TypeError('x is not a function'), undefined],
     ['what Fastify refuses', { statusCode: 413, code: 'FST_ERR_CTP_BODY_TOO_LARGE' }, 413],
     ['what claims to be a failure', { statusCode: 500, code: 'X' }, undefined],
-  ])('%s', (_what, error, status) => {
+  ])('chooses the status of %s', (_what, error, status) => {
     expect(answerTo(error)?.statusCode).toBe(status);
   });
 
-  it('spells fields as REST does, and does not tell where we are', () => {
+  it('names fields as REST does, and hides internal addresses', () => {
     const invalid = answerTo(new ApiError('Invalid', 'denied', { status: 422, causes }));
     expect(invalid?.problems).toEqual([{ field: 'timeoutMins', reason: 'is no number' }]);
     expect(answerTo(new ApiError('Connection', 'at 10.0.0.1', { status: 0 }))?.message).not.toContain(
@@ -63,7 +63,7 @@ describe('problemsFrom', () => {
   });
   const problems = (input: unknown) => problemsFrom(schema.safeParse(input).error?.issues ?? [], input);
 
-  it('names paths, shows values, and never a secret', () => {
+  it('names paths and values, but no secret', () => {
     expect(problems({ hosts: [{ ip: 7, port: 22 }, {}], privateSSHKey: 'secret', more: 1 })).toEqual([
       { field: 'hosts[0].ip', value: 7, reason: 'must be of type string' },
       { field: 'hosts[0].port', value: 22, reason: 'is too large' },

@@ -20,7 +20,7 @@ const { alice, path, host, body, create } = asksOfAlice(() => world);
 const tagOf = async (name: string) =>
   String((await world.call(alice(), 'GET', path(name))).headers['etag'] ?? 'none');
 
-it('writes nothing for a version of the cluster that is no longer there', async () => {
+it('returns 412 for an old version of the cluster, and writes nothing', async () => {
   expect((await create('tagged')).status).toBe(200);
   const old = await tagOf('tagged');
   await world.created('tagged');
@@ -51,56 +51,53 @@ it.each([
   ['POST', '/cancel', 'find'],
   ['DELETE', '', 'find'],
   ['DELETE', '', 'patch'],
-] as const)(
-  'overrides no edit that comes after the check: %s …%s, after its %s',
-  async (method, route, call) => {
-    const name = `raced-${method}-${route.slice(1)}${call}`.toLowerCase();
-    expect((await create(name)).status).toBe(200);
-    const key = { namespace: world.namespace, name };
-    const status = { phase: 'Creating', operation: runningOperation({ id: 'bcdfghjklm' }) };
-    await world.admin.patch(KUBERNETES_CLUSTERS, key, { status }, { type: 'merge', subresource: 'status' });
-    let edits = 1;
-    const edit = async () => {
-      if (edits === 0) return;
-      edits -= 1;
-      const change = { metadata: { labels: { edited: 'true' } } };
-      await world.admin.patch(KUBERNETES_CLUSTERS, key, change, { type: 'merge' });
-    };
-    const client: Client = {
-      ...world.client,
-      async find<T extends KubeObject>(...[resource, ...rest]: Parameters<Client['find']>) {
-        const found = await world.client.find<T>(resource, ...rest);
-        if (call === 'find' && resource === KUBERNETES_CLUSTERS) await edit();
-        return found;
-      },
-      async patch<T extends KubeObject>(...asked: Parameters<Client['patch']>) {
-        const written = await world.client.patch<T>(...asked);
-        if (call === 'patch') await edit();
-        return written;
-      },
-    };
-    const app = await restApp({
-      ...{ client, tokenClient: world.client, jobClient: world.client, clock: systemClock },
-      ...{ log: createLogger('error'), namespace: world.operatorNamespace, runnerServiceAccount: 'runner' },
-      ...{
-        reportsNamespace: world.reportsNamespace,
-        limits: () => world.limits.now,
-        audiences: ['matryoshka'],
-      },
-      offer: { versions: ['v1.34.4'], hooks: true },
-    });
-    const headers = { authorization: `Bearer ${alice()}`, 'if-match': await tagOf(name) };
-    const answer = await app.inject({ method, url: `/api/v1${path(name, route)}`, headers });
-    await app.close();
-    expect(answer.statusCode).toBe(412);
-    const left = await world.cluster(name);
-    expect(left?.metadata.labels).toMatchObject({ edited: 'true' });
-    expect(left?.metadata.deletionTimestamp).toBeUndefined();
-    expect(left?.spec.paused ?? false).toBe(false);
-    const annotationsLeft = left?.metadata.annotations ?? {};
-    expect([annotationsLeft[annotations.cancel], annotationsLeft[annotations.deletedBy]]).toEqual([
-      undefined,
-      undefined,
-    ]);
-  },
-);
+] as const)('returns 412 for an edit after the check: %s …%s, after its %s', async (method, route, call) => {
+  const name = `raced-${method}-${route.slice(1)}${call}`.toLowerCase();
+  expect((await create(name)).status).toBe(200);
+  const key = { namespace: world.namespace, name };
+  const status = { phase: 'Creating', operation: runningOperation({ id: 'bcdfghjklm' }) };
+  await world.admin.patch(KUBERNETES_CLUSTERS, key, { status }, { type: 'merge', subresource: 'status' });
+  let edits = 1;
+  const edit = async () => {
+    if (edits === 0) return;
+    edits -= 1;
+    const change = { metadata: { labels: { edited: 'true' } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, change, { type: 'merge' });
+  };
+  const client: Client = {
+    ...world.client,
+    async find<T extends KubeObject>(...[resource, ...rest]: Parameters<Client['find']>) {
+      const found = await world.client.find<T>(resource, ...rest);
+      if (call === 'find' && resource === KUBERNETES_CLUSTERS) await edit();
+      return found;
+    },
+    async patch<T extends KubeObject>(...asked: Parameters<Client['patch']>) {
+      const written = await world.client.patch<T>(...asked);
+      if (call === 'patch') await edit();
+      return written;
+    },
+  };
+  const app = await restApp({
+    ...{ client, tokenClient: world.client, jobClient: world.client, clock: systemClock },
+    ...{ log: createLogger('error'), namespace: world.operatorNamespace, runnerServiceAccount: 'runner' },
+    ...{
+      reportsNamespace: world.reportsNamespace,
+      limits: () => world.limits.now,
+      audiences: ['matryoshka'],
+    },
+    offer: { versions: ['v1.34.4'], hooks: true },
+  });
+  const headers = { authorization: `Bearer ${alice()}`, 'if-match': await tagOf(name) };
+  const answer = await app.inject({ method, url: `/api/v1${path(name, route)}`, headers });
+  await app.close();
+  expect(answer.statusCode).toBe(412);
+  const left = await world.cluster(name);
+  expect(left?.metadata.labels).toMatchObject({ edited: 'true' });
+  expect(left?.metadata.deletionTimestamp).toBeUndefined();
+  expect(left?.spec.paused ?? false).toBe(false);
+  const annotationsLeft = left?.metadata.annotations ?? {};
+  expect([annotationsLeft[annotations.cancel], annotationsLeft[annotations.deletedBy]]).toEqual([
+    undefined,
+    undefined,
+  ]);
+});

@@ -11,6 +11,6 @@ it.each([
   ['{"a": 1', 'its end: something is not closed'],
   ['{"a": "b', 'line 1, column 7'],
   ["{'a': 1}", 'line 1, column 2'],
-])('finds where %j breaks', (text, where) => {
+])('finds the broken position of %j', (text, where) => {
   expect(whereBroken(text)).toBe(where);
 });

@@ -25,7 +25,7 @@ describe('readLeniently', () => {
     expect(readLeniently(createBody, input)).toEqual({ value, unknown });
   });
 
-  it('sees through optional bodies, and not through deep ones', () => {
+  it('reads optional bodies, and refuses deeply nested ones', () => {
     expect(readLeniently(deleteCluster.body, { retry: true, x: 1 })).toEqual({
       value: { retry: true },
       unknown: ['x'],
@@ -35,7 +35,7 @@ describe('readLeniently', () => {
     expect(() => readLeniently(createBody, { name: deep })).toThrow(/too deeply/);
   });
 
-  it('fits names of any kind into a header', () => {
+  it('writes names of any kind into a valid header', () => {
     expect(warningOf(['a\r\nSet-Cookie: x', 'ü"\\', 'x'.repeat(99)])).toBe(
       `299 - "ignored unknown fields: a??Set-Cookie:?x, ???, ${'x'.repeat(60)}"`,
     );

@@ -40,12 +40,12 @@ async function answerTo(path: string, bytes: number): Promise<string> {
   return answer;
 }
 
-it('answers 413 to a client that sends a long body to its end before it reads', async () => {
+it('answers 413 to a client that sends its long body before it reads', async () => {
   const answer = await answerTo('/', 20 * BODY_BYTES);
   expect(answer).toMatch(/^HTTP\/1\.1 413 .*connection: close.*the body is larger than 1 MiB/s);
 });
 
-it('answers 401 to a client without a token that sends its body to its end before it reads', async () => {
+it('answers 401 to a client without a token that sends its body before it reads', async () => {
   const answer = await answerTo('/stranger', BODY_BYTES);
   expect(answer).toMatch(/^HTTP\/1\.1 401 .*connection: close.*a bearer token is required/s);
 });

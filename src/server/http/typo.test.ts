@@ -11,6 +11,6 @@ it.each<[string, string, boolean]>([
   ['description', 'region', false],
   ['replicas', 'region', false],
   ['shoeSize', 'deployMode', false],
-])('%s and %s', (name, known, expected) => {
+])('decides whether %s is a typo of %s', (name, known, expected) => {
   expect(isTypoOf(name, known)).toBe(expected);
 });

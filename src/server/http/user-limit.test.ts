@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { followLimit } from './user-limit.ts';
 
-it('lets one user follow a few logs, all users many, and forgets who has gone', () => {
+it('limits the logs that one user and all users follow, and counts followers that leave', () => {
   const followers = followLimit();
   const out = Array.from({ length: 8 }, () => followers.enter('alice'));
   expect(() => followers.enter('alice')).toThrow(/you follow 8 logs/);

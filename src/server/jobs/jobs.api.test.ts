@@ -71,7 +71,7 @@ async function endJob(): Promise<void> {
 }
 
 describe('callbacks', () => {
-  it('keep the first report, take its repeat, refuse another', async () => {
+  it('keep the first report, accept its repetition, and refuse another report', async () => {
     expect(await callback(token)).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
     expect((await callback(token)).status).toBe(200);
     const other = await callback(token, { success: false, message: 'no' });
@@ -92,7 +92,7 @@ describe('callbacks', () => {
     });
   });
 
-  it('keep one of many that come at once', async () => {
+  it('keep one of many concurrent reports', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => callback(token, { message: `${index % 2}` })),
     );
@@ -126,7 +126,7 @@ describe('callbacks', () => {
     expect((await world.call(token, 'GET', `/clusters?namespace=${namespace}`)).status).toBe(401);
   });
 
-  it('refuse a pod that has the name of one that is gone', async () => {
+  it('refuse the token of a deleted pod', async () => {
     const { name = '', uid = '' } = attempt.pod.metadata;
     const { operatorNamespace: namespace } = world;
     await world.admin.delete(PODS, { namespace, name }, { preconditions: { uid }, gracePeriodSeconds: 0 });
@@ -138,7 +138,7 @@ describe('callbacks', () => {
     expect(await kept()).toBeUndefined();
   });
 
-  it('refuse what comes too late, but not its repeat', async () => {
+  it('refuse a report after the end of the Job, but not its repetition', async () => {
     await endJob();
     expect((await callback(token)).status).toBe(409);
     expect(await kept()).toBeUndefined();
@@ -150,7 +150,7 @@ describe('callbacks', () => {
     expect((await callback(token)).status).toBe(200);
   });
 
-  it('refuse an attempt whose place a later one has taken', async () => {
+  it('refuse an attempt that a later one replaced', async () => {
     const { namespace } = world;
     const cluster: KubernetesCluster = {
       metadata: { namespace, name: 'demo' },
@@ -190,7 +190,7 @@ const part = (number: number) => map(logPartName(attempt.job, number));
 const head = () => map(logHeadName(attempt.job));
 
 describe('the log of a Job', () => {
-  it('grows by parts that are written once, resumes, and tells the step on its head', async () => {
+  it('grows by immutable parts, resumes, and shows the step in its head', async () => {
     const [first, second] = [event('eins'), event('zwei: äöü')];
     const end = Buffer.byteLength(first + second);
     expect(await log(0, '', 'precheck')).toEqual({ status: 200, next: 0 });
@@ -228,7 +228,7 @@ describe('the log of a Job', () => {
     expect(await part(2)).toBeUndefined();
   });
 
-  it('is split at lines, and says when it is full', async () => {
+  it('is split at line ends, and reports when it is full', async () => {
     const line = event('x'.repeat(3000));
     const chunk = line.repeat(300);
     let sent = 0;
@@ -263,14 +263,14 @@ describe('the log of a Job', () => {
     expect(await map(logPackName(attempt.job, 0))).toMatchObject({ immutable: true });
   });
 
-  it('is not torn by two writers', async () => {
+  it('stays intact with concurrent writers', async () => {
     const lines = Array.from({ length: 10 }, (_, index) => event(`line ${index}`));
     const answers = await Promise.all(lines.map((text) => log(0, text)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(lines).toContain((await part(0))?.data?.['events']);
   });
 
-  it('tells the run of an operation that is cancelled, and of no other, to stop', async () => {
+  it('notifies only the run of the cancelled operation to stop', async () => {
     const name = `halted${made}`;
     attempt = await world.attempt(`create-${name}-1`, name);
     token = await attempt.token();
@@ -295,7 +295,7 @@ describe('the log of a Job', () => {
     await expect.poll(answer, { timeout: 5_000 }).toEqual({ next: 0, stop: true });
   });
 
-  it('takes nothing from another Job, and refuses what is no offset', async () => {
+  it('refuses writes of another Job and invalid offsets', async () => {
     expect((await log(0, event('x'), undefined, 'create-other-1')).status).toBe(403);
     expect((await log(-1, event('x'))).status).toBe(422);
     const wrong = await world.call(world.tokens.alice, 'POST', `/jobs/${attempt.job}/log?offset=0`, 'x', {
@@ -306,7 +306,7 @@ describe('the log of a Job', () => {
 });
 
 describe('GET logs', () => {
-  it('gives the log in the envelope, or live until the operation ends', async () => {
+  it('returns the log in the envelope, or live until the operation ends', async () => {
     const { namespace } = world;
     const name = `live${made}`;
     attempt = await world.attempt(`create-${name}-1`, name);
@@ -372,7 +372,7 @@ describe('GET logs', () => {
     expect(await now()).toEqual({ code: 'OK', message: 'the request waits for the controller\n' });
   });
 
-  it('ends at once when the server stops, and says that the log does not', async () => {
+  it('ends at once when the server stops, and reports the interruption', async () => {
     const { namespace } = world;
     const name = `stopped${made}`;
     const cluster: KubernetesCluster = {

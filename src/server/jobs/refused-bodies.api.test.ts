@@ -22,7 +22,7 @@ it.each([
   ['POST', '/api/v1/jobs/create-bounds-1/log?offset=0'],
   ['POST', `/api/v1${CALLBACK}`],
   ['POST', '/api/v1/region/default/cluster/demo'],
-])('refuses a stranger before a body is read: %s %s', async (method, path) => {
+])('refuses an unauthenticated client before it reads the body: %s %s', async (method, path) => {
   const url = new URL(await listening());
   const socket = connect(Number(url.port), url.hostname);
   const head = [
@@ -70,7 +70,7 @@ it.each<[string, object, number, RegExp]>([
   ['a list of 6,000 hosts', { hosts: hostsOf(6000, {}) }, 422, /^hosts /],
   ['a record of 1,001 versions', { hosts: hostsOf(1, { versions: fields(1001) }) }, 413, /1000 fields/],
   ['a record of 60 versions', { hosts: hostsOf(1, { versions: fields(60) }) }, 422, /more than 50 entries/],
-])('bounds a report with %s, and what is answered', async (_what, more, status, message) => {
+])('limits a report with %s, and the length of the error', async (_what, more, status, message) => {
   const body = { name: 'demo', namespace: world.namespace, success: true, ...more };
   const answer = await world.call(token, 'POST', CALLBACK, body);
   expect([answer.status, answer.body]).toEqual([
@@ -82,7 +82,7 @@ it.each<[string, object, number, RegExp]>([
   expect(await world.admin.find(SECRETS, key)).toBeUndefined();
 });
 
-it('bounds what people are told of their mistakes', async () => {
+it('limits the length of the error for invalid input', async () => {
   const nodeList = Array.from({ length: 1000 }, () => ({ ip: 'nowhere', user: 'x y'.repeat(100) }));
   const asked = { masterList: [{ ip: '10.9.0.1' }], nodeList, credentialsSecret: 'keys' };
   const path = `/region/default/cluster/wrong?namespace=${world.namespace}`;

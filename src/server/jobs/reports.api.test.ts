@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-it('a report goes with the log of its attempt, so that no kubeconfig is left behind', async () => {
+it('removes a report with the log of its attempt, so that no kubeconfig remains', async () => {
   const job = 'create-owned-1';
   const attempt = await world.attempt(job, 'demo');
   const token = await attempt.token();

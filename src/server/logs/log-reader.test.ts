@@ -14,7 +14,7 @@ const cluster = (more: Partial<OperationStatus> = {}): KubernetesCluster => ({
   spec: { cluster: {} },
   status: { operation: runningOperation(more) },
 });
-it('reads once for everybody who follows, and to the end when it is over', async () => {
+it('reads once for all followers, and to the end of the operation', async () => {
   const clock = createManualClock();
   let now = cluster();
   const parts = [event('first')];
@@ -66,7 +66,7 @@ it('reads once for everybody who follows, and to the end when it is over', async
   expect(new Set(others)).toEqual(new Set([first]));
 });
 
-it('keeps the end of a log that is too long for one answer, and says how to get the whole', async () => {
+it('keeps the end of a long log, and explains how to get all of it', async () => {
   const lines = Array.from({ length: 16 }, (_, number) =>
     event(`part ${number} ${'x'.repeat(1000)}`).repeat(480),
   );
@@ -88,7 +88,7 @@ it('keeps the end of a log that is too long for one answer, and says how to get 
   expect(text).not.toContain('part 1 ');
 });
 
-it('ends within half a minute for a follower whose right is withdrawn', async () => {
+it('ends within 30 s for a follower whose permission is revoked', async () => {
   const clock = createManualClock();
   const logs = { read: async () => undefined, follow: async () => {} };
   const shared = { cluster: async () => cluster(), piece: logs.read };

@@ -42,8 +42,8 @@ async function logged(count: number): Promise<string[]> {
 const find = (name: string) =>
   world.admin.find<ConfigMap>(CONFIG_MAPS, { namespace: world.reportsNamespace, name });
 
-describe('a log that is packed', () => {
-  it('reads the same from any place, and leaves no parts', async () => {
+describe('a packed log', () => {
+  it('reads the same from any position, and leaves no parts', async () => {
     const lines = await logged(5);
     const whole = { text: lines.join(''), next: { number: 0, offset: bytesOf(lines) } };
     await store?.pack(caller);
@@ -62,14 +62,14 @@ describe('a log that is packed', () => {
     expect(await other?.tail(caller.job, 10)).toEqual({ text: whole.text, isWhole: true });
   });
 
-  it('may be packed again, and where a packing was cut short', async () => {
+  it('may be packed again', async () => {
     const lines = await logged(4);
     await store?.pack(caller);
     await other?.pack(caller);
     expect((await other?.read(caller.job, START))?.text).toBe(lines.join(''));
   });
 
-  it('stays as it is where it is short, or not there', async () => {
+  it('stays unpacked if it is short or missing', async () => {
     await store?.pack(caller);
     const lines = await logged(2);
     await store?.pack(caller);
@@ -77,8 +77,8 @@ describe('a log that is packed', () => {
   });
 });
 
-describe('a log that grows', () => {
-  it('has its end read alone', async () => {
+describe('a growing log', () => {
+  it('returns only its end on request', async () => {
     const lines = await logged(9);
     expect(await other?.last(caller.job)).toMatchObject({ number: 8, text: lines[8] });
     const tail = await other?.tail(caller.job, bytesOf(lines.slice(8)) + 1);
@@ -87,7 +87,7 @@ describe('a log that grows', () => {
     expect(await other?.tail('create-none-1', 10)).toEqual({ text: '', isWhole: true });
   });
 
-  it('goes on by another replica, which tells where, and back', async () => {
+  it('continues on another replica, which returns the offset, and back', async () => {
     const lines = await logged(2);
     const [next, last] = [event('third'), event('fourth')];
     expect(await other?.append(caller, 0, Buffer.from(next), undefined)).toEqual({
@@ -101,7 +101,7 @@ describe('a log that grows', () => {
     });
   });
 
-  it('is known as followed by every replica', async () => {
+  it('is known as followed on every replica', async () => {
     await expect(other?.follow(caller.job)).rejects.toThrow('nothing is logged yet');
     await logged(1);
     await other?.follow(caller.job);
@@ -110,7 +110,7 @@ describe('a log that grows', () => {
   });
 });
 
-it('the logs of a namespace have a budget, beyond what each attempt may log', async () => {
+it('limits the logs of a namespace in addition to the limit of an attempt', async () => {
   const budget = logBudgetIn(world.client, world.reportsNamespace, systemClock, 1);
   const limited = logStoreIn(world.client, world.reportsNamespace, systemClock, budget);
   const line = event('x'.repeat(100 * 1024));

@@ -15,12 +15,12 @@ describe('fitting', () => {
     ['aää', 4, 3],
     ['', 10, 0],
     ['a\n', -5, 0],
-  ])('of %j with room for %i are %i bytes', (text, room, bytes) => {
+  ])('returns for %j with a limit of %i: %i bytes', (text, room, bytes) => {
     expect(fitting(Buffer.from(text), room)).toBe(bytes);
   });
 });
 
-it('packs gather texts, and cut none', () => {
+it('joins texts into packs without splitting any', () => {
   expect(gathered(['aa', 'b', 'cc', 'ddddd', 'e'], 4)).toEqual(['aab', 'cc', 'ddddd', 'e']);
   expect(gathered([], 4)).toEqual([]);
 });
@@ -57,11 +57,11 @@ describe('lines of a log', () => {
       { time, event: 'info', message: 'a\u202eb\u2066c\u200bd\u0085e\u2028f' },
       '10:11:12  abcd\n    | e\n    | f',
     ],
-  ])('%j', (event, line) => {
+  ])('are formatted from %j', (event, line) => {
     expect(lineFrom(typeof event === 'string' ? event : JSON.stringify(event))).toBe(line);
   });
 
-  it('keep the beginning of a line until its end comes', () => {
+  it('keep an incomplete line until its end arrives', () => {
     expect(textFrom('one\ntw')).toEqual({ text: '    | one\n', rest: 'tw' });
     expect(textFrom('')).toEqual({ text: '', rest: '' });
   });

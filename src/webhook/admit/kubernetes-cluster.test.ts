@@ -35,7 +35,7 @@ const admit = (access: Pick<Access, 'refusal' | 'secretRefusal'>) =>
     },
   );
 
-it('asks for all rights at once: the API server waits for the answer', async () => {
+it('starts all authorization reviews at once', async () => {
   const answers: (() => void)[] = [];
   // Two ConfigMaps, the kubeconfig and the Secret: no review is answered before all four were requested.
   const ask = () =>
@@ -46,7 +46,7 @@ it('asks for all rights at once: the API server waits for the answer', async () 
   expect(await admit({ refusal: ask, secretRefusal: ask })).toEqual({ allowed: true });
 });
 
-it('reports the first refusal in order, whichever comes first', async () => {
+it('reports the first refusal in order, even if another answer arrives first', async () => {
   const judgement = await admit({
     refusal: async (_user, { name }) => {
       await Promise.resolve();

@@ -73,10 +73,10 @@ it.each<[string, unknown, unknown, object[]]>([
     [{ op: 'remove', path: '/metadata/annotations/ecs.yun.com~1deleted-by' }],
   ],
   ['what is no object', cluster({}), 'x', []],
-])('%s', (_what, old, next, expected) => {
+])('patches user annotations for %s', (_what, old, next, expected) => {
   expect(patch(old, next)).toEqual(expected);
 });
 
-it('leaves what the REST server writes in the names of its callers', () => {
+it('keeps the user names that the REST server writes', () => {
   expect(patch(cluster(by('bob')), cluster(by('carol'), [{ ip: '10.0.0.1' }]), 'server')).toEqual([]);
 });

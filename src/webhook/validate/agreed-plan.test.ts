@@ -16,11 +16,11 @@ it.each([
   ['no hash', '', 'yes', 1],
   ['a short one', '', 'abc123', 1],
   ['what was no hash before', 'yes', 'yes', 0],
-])('judges a plan that is %s', (_what, old, next, problems) => {
+])('checks a plan annotation: %s', (_what, old, next, problems) => {
   expect(agreedPlanProblems({ old: cluster(old), next: cluster(next) })).toHaveLength(problems);
 });
 
-it('lets begin what waits under another plan only by the rights that it takes', () => {
+it('requires the Secret permission to remove the plan hash of a waiting request', () => {
   expect(usesSecretAnew({ old: cluster(hash), next: cluster(''), hosts: [] })).toBe(true);
   expect(usesSecretAnew({ old: cluster(hash), next: cluster(hash), hosts: [] })).toBe(false);
 });

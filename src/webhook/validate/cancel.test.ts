@@ -21,7 +21,7 @@ it.each<[string, KubernetesCluster, KubernetesCluster, RegExp | undefined]>([
   ['what is no id', cluster(), cluster('all'), /is not the id of an operation/],
   ['what was no id before', cluster('all'), cluster('all'), undefined],
   ['a deletion', cluster(undefined, 'delete'), cluster(ID, 'delete'), /deletion, which cannot be cancelled/],
-])('judges a cancellation of %s', (_what, old, next, reason) => {
+])('checks a cancellation of %s', (_what, old, next, reason) => {
   const problems = cancelProblems({ old, next });
   expect(problems.map((one) => one.reason)).toEqual(
     reason === undefined ? [] : [expect.stringMatching(reason)],

@@ -34,6 +34,6 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
   ['a deletion that is asked', cluster([one]), cluster([one], word('terminating')), false],
   ['another key to the hosts', cluster([one]), cluster([one], { secret: 'other' }), true],
   ['another host', cluster([one]), cluster([one], { last: 2 }), true],
-])('asks for the right to hooks at %s as it must', (_what, old, next, expected) => {
+])('requires the hook permission or not: %s', (_what, old, next, expected) => {
   expect(hooksUsedAnew({ old, next, hosts: [] }).hooks !== undefined).toBe(expected);
 });

@@ -44,7 +44,7 @@ const requestId = `metadata.annotations[${annotations.requestId}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
-  it('refuses another pod network than the one that was left out, and takes the same', () => {
+  it('refuses a pod network that differs from the omitted one, and accepts the same', () => {
     const made = {
       [annotations.clusterId]: 'x',
       [annotations.applied]: JSON.stringify({
@@ -143,11 +143,11 @@ describe('validateKubernetesCluster', () => {
     ['a long request-id', cluster(), cluster({ [annotations.requestId]: 'x'.repeat(253) }), []],
     ['a wrong shape', cluster(), cluster({}, nodes(2, 999)), ['spec.cluster.nodeList[1].ip']],
     ['a doubled host', cluster(), cluster({}, nodes(2, 2)), ['spec.cluster.nodeList[1].ip']],
-  ])('%s', (_what, old, next, expected) => {
+  ])('checks a write: %s', (_what, old, next, expected) => {
     expect(fields(old, next)).toEqual(expected);
   });
 
-  it('takes a manifest that says creating for ever, also where it leaves out a member of etcd', () => {
+  it('accepts a manifest that always says creating, even without an etcd member', () => {
     const lists = (...last: number[]) => ({ masterList: nodes(...last).nodeList, nodeList: [] });
     const [before, after] = [lists(1, 2, 3), lists(1, 2, 8)];
     const asked = (marked: Record<string, string>): string[] =>
@@ -157,12 +157,12 @@ describe('validateKubernetesCluster', () => {
     expect(asked(word('creating'))).toEqual(['spec.cluster.masterList']);
   });
 
-  it('lets the controller write what is its own', () => {
+  it('lets only the controller write its annotations', () => {
     expect(fields(cluster(), cluster({ ...record, ...word('create-finished') }), 'controller')).toEqual([]);
     expect(fields(cluster(record), cluster())).toHaveLength(2);
   });
 
-  it('lets the controller edit a spec in one way alone: a spare of the policy in the place of a control plane', () => {
+  it('lets the controller edit the spec only to replace a control plane with a spare', () => {
     const [spare, other] = [{ ip: '10.0.0.8' }, { ip: '10.0.0.9' }];
     const masters = (...last: number[]) => last.map((part) => ({ ip: `10.0.0.${part}` }));
     const lists = (...last: number[]) => ({ masterList: masters(...last), nodeList: masters(1) });
@@ -193,7 +193,7 @@ describe('validateKubernetesCluster', () => {
     for (const next of others) expect(judged(next)).toContain('spec');
   });
 
-  it('keeps the time of the last remediation for the controller', () => {
+  it('lets only the controller write the time of the last remediation', () => {
     const remedied = { [annotations.remediedAt]: '2026-01-01T00:00:00.000Z' };
     expect(fields(cluster(record), cluster({ ...record, ...remedied }))).toHaveLength(1);
     expect(fields(cluster({ ...record, ...remedied }), cluster(record))).toHaveLength(1);

@@ -40,7 +40,7 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([
     cluster([file('one')], { ...made, [annotations.operation]: 'scaling-up' }),
     [],
   ],
-])('%s', (_what, old, next, expected) => {
+])('returns the ConfigMaps to authorize: %s', (_what, old, next, expected) => {
   const { addons } = manifestsUsedAnew({ old, next, hosts: [] });
   expect(addons?.manifests?.map(({ configMap }) => configMap)).toEqual(expected);
 });

@@ -54,11 +54,11 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
     cluster([], word('creating')),
     true,
   ],
-])('%s', (_what, old, next, expected) => {
+])('requires the Secret permission or not: %s', (_what, old, next, expected) => {
   expect(usesSecretAnew({ old, next, hosts: [] })).toBe(expected);
 });
 
-describe('a policy', () => {
+describe('the Secret permission for a policy', () => {
   const spare = { ip: '10.0.0.9' };
   const under = (policy?: Spec['policy']): KubernetesCluster => {
     const made = cluster();
@@ -105,7 +105,7 @@ describe('a policy', () => {
   });
 });
 
-it('asks for the right where a part of what failed is taken back, and the rest begins anew by that', () => {
+it('requires the Secret permission if a partial revert starts an operation', () => {
   const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
   const hosts: HostRecord[] = [...clusterHostsOf(cluster().spec.cluster).values()].map((host) => ({
     metadata: { name: host.ip },
@@ -129,7 +129,7 @@ it('asks for the right where a part of what failed is taken back, and the rest b
   expect(asksAnew(cluster([], failed), ordered(cluster([], failed)), hosts)).toBe(true);
 });
 
-it('asks for the right where a spec waits that came with a deletion, or beside an operation under way', () => {
+it('requires the Secret permission if the removal of terminating starts a waiting spec', () => {
   const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
   const hosts: HostRecord[] = [...clusterHostsOf(cluster([]).spec.cluster).values()].map((host) => ({
     metadata: { name: host.ip },

@@ -39,7 +39,7 @@ const servers: [string, (proxy: FaultProxy) => void, RegExp][] = [
 ];
 
 it.each(servers)(
-  'a server that %s is left in peace, named in one line, and used when it is well',
+  'a server that %s is retried with backoff, logged in one line, and used once it works',
   async (...one) => {
     const [, spoil, says] = one;
     const { proxy } = world;

@@ -47,7 +47,7 @@ function rulesOf(seed: number): Rules {
 }
 
 it.each([[11], [12], [13]])(
-  'whatever happens: no lost event, no two workers on a key, no list without need, and rest (seed %i)',
+  'all faults at once: no lost event, one worker per key, no needless list, then rest (seed %i)',
   async (seed) => {
     const { proxy } = world;
     const names = Array.from({ length: 15 }, (_, at) => `m${seed}-${at}`);

@@ -47,7 +47,7 @@ it('notices a watch whose connection fell silent, and leaves healthy quiet ones 
   await healthy.close();
 });
 
-it('costs one call its time-out when all idle connections fell silent, not one each', async () => {
+it('costs one time-out in total when all idle connections fell silent', async () => {
   const { proxy } = world;
   const client = world.client();
   const read = (timeoutMs?: number) => client.list(CONFIG_MAPS, { namespace, timeoutMs });
@@ -59,7 +59,7 @@ it('costs one call its time-out when all idle connections fell silent, not one e
   expect(proxy.accepted()).toBeGreaterThan(accepted);
 });
 
-it('goes on with a new connection when the watched server is gone for good', async () => {
+it('opens new connections until a watch is not silent', async () => {
   const { proxy } = world;
   await using caches = runInformers();
   const informer = await caches.start({

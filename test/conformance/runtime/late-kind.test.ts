@@ -23,7 +23,7 @@ const crd = {
 
 afterAll(() => test.client.delete(CUSTOM_RESOURCE_DEFINITIONS, { namespace: '', name: `widgets.${group}` }));
 
-it('an informer waits for a kind that is not installed, says so once, and starts by itself', async () => {
+it('an informer waits for a kind that is not installed, logs that once, and starts by itself', async () => {
   const { log, lines } = recordingLog();
   const client = createClient(test.endpoint, { userAgent: 'test' });
   const failed = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { useProxy } from './world.ts';
 const test = useNamespace('long-list');
 const world = useProxy(test);
 
-it('lists anew what was cut off midway, and has each object once', async () => {
+it('requests an interrupted list again, and returns each object once', async () => {
   const { namespace } = test;
   const names = Array.from({ length: 60 }, (_, at) => `long-${String(at).padStart(2, '0')}`);
   const data = { filler: '🪆'.repeat(2_000) };

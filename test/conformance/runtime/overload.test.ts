@@ -12,7 +12,7 @@ const make = (name: string) => test.client.create(CONFIG_MAPS, kept(key(name), '
 const others = ['a', 'b', 'c', 'd'];
 
 it.each([429, 503] as const)(
-  'a %i that asks for seconds delays its own key so long, and no other (row 8)',
+  'a %i with Retry-After delays its own key for that time, and no other key (row 8)',
   async (status) => {
     const { proxy } = world;
     const slow = `slow-${status}`;
@@ -38,7 +38,7 @@ it.each([429, 503] as const)(
   },
 );
 
-it('a second that is asked for is waited for within the reconcile, which keeps what it has computed (row 8)', async () => {
+it('a Retry-After of one second is waited for within the reconcile, which runs once (row 8)', async () => {
   const { proxy } = world;
   const isIt = ({ method, path }: SeenRequest) => method === 'PUT' && path.endsWith('/configmaps/short');
   proxy.setRules((request) =>
@@ -54,7 +54,7 @@ it('a second that is asked for is waited for within the reconcile, which keeps w
   );
 });
 
-it('a list or watch that is refused so comes back no sooner, and from where it was (row 8)', async () => {
+it('a refused watch waits for Retry-After, and continues from its version (row 8)', async () => {
   const { proxy } = world;
   await using keeper = await startKeeper({ client: world.client(), namespace });
   const refused = ({ watch, path }: SeenRequest) => watch && path.endsWith('/configmaps');

@@ -59,7 +59,7 @@ describe('a cache that lags behind our own writes (row 2)', () => {
   });
 });
 
-describe('a write that was made, and whose answer was lost (row 7)', () => {
+describe('a write whose answer was lost (row 7)', () => {
   const ways: [string, string, Fault][] = [
     ['the connection breaks', 'reset', { kind: 'lose-answer' }],
     ['500', 'failed', { kind: 'lose-answer', instead: refusal(500) }],
@@ -96,8 +96,8 @@ describe('a write that was made, and whose answer was lost (row 7)', () => {
   });
 });
 
-describe('a write that meets another’s (row 9)', () => {
-  it('is refused, computed again from what is there, and takes nothing from the other', async () => {
+describe('a write that conflicts with another (row 9)', () => {
+  it('is refused, computed again from the current object, and keeps fields of the other', async () => {
     const { proxy } = world;
     await using keeper = await startKeeper({ client: world.client(), namespace });
     const theirs = { metadata: { annotations: { 'example.com/theirs': 'kept' } }, data: { theirs: 'kept' } };

@@ -77,7 +77,7 @@ it.each(ways)(
   },
 );
 
-it('a 401 gets credentials and a connection of its own: what was rotated counts from the handshake on', async () => {
+it('a 401 is repeated with new credentials on a new connection', async () => {
   const { proxy } = world;
   let presented = 'Bearer old';
   const endpoint = {

@@ -13,7 +13,7 @@ const make = (name: string, wanted: string) => test.client.create(CONFIG_MAPS, k
 const isWatch = (request: SeenRequest) => request.watch && request.path === path;
 const isList = (request: SeenRequest) => request.lists && request.path === path;
 
-it('a list from a server that lags does not lead a cache back in time (row 3)', async () => {
+it('a list from a server that lags does not move a cache back in time (row 3)', async () => {
   const { proxy } = world;
   await make('old', 'x');
   const stale = json(JSON.stringify(await test.client.request('GET', path)));
@@ -59,7 +59,7 @@ it('a list from a server that lags does not lead a cache back in time (row 3)', 
   );
 });
 
-it('what a cache of the past says is deleted only if it is still that very object (row 3)', async () => {
+it('a delete from an outdated cache conflicts if the object was recreated (row 3)', async () => {
   const { proxy } = world;
   await make('reborn', 'first');
   const stale = json(JSON.stringify(await test.client.request('GET', path)));
@@ -92,7 +92,7 @@ it('what a cache of the past says is deleted only if it is still that very objec
   over.resolve();
 });
 
-it('a controller that starts from the past ends with the present, and makes nothing twice (row 3)', async () => {
+it('a controller that starts with an outdated cache reaches the present, and rewrites nothing (row 3)', async () => {
   const { proxy } = world;
   const client = world.client();
   await make('steady', 'one');

@@ -15,8 +15,8 @@ const put = (name: string, data: Record<string, string>) =>
 const drop = (name: string) => test.client.delete(CONFIG_MAPS, key(name));
 const onServer = async () => versions((await test.client.list(CONFIG_MAPS, { namespace })).items);
 
-describe('watches that are cut off (rows 4 and 6)', () => {
-  it('go on from where they were: no event lost, and no list', async () => {
+describe('watches that are interrupted (rows 4 and 6)', () => {
+  it('continue from their version: no event lost, and no list', async () => {
     const { proxy } = world;
     const client = world.client();
     await using caches = runInformers();
@@ -53,7 +53,7 @@ describe('watches that are cut off (rows 4 and 6)', () => {
     expect(proxy.count((request) => request.lists)).toBe(lists);
   });
 
-  it('list once each when their version is gone, and not all at once', async () => {
+  it('list once each when their version has expired, spread over time', async () => {
     const { proxy } = world;
     const client = world.client();
     await using caches = runInformers();
@@ -89,7 +89,7 @@ describe('watches that are cut off (rows 4 and 6)', () => {
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(400);
   });
 
-  it('do not storm a server that answers nothing but refusals', async () => {
+  it('back off from a server that answers only refusals', async () => {
     const { proxy } = world;
     const answers = { gone: refusal(410), failing: refusal(500), 'gone-later': expiredWatch() };
     const cases = Object.keys(answers).map((name) => `case=${name}`);

@@ -64,7 +64,7 @@ afterAll(async () => {
   await test.client.delete(CUSTOM_RESOURCE_DEFINITIONS, { namespace: '', name: 'greetings.example.com' });
 });
 
-it('the page’s program has the types that it says', () => {
+it('the program of the page compiles', () => {
   const program = ts.createProgram([join(folder, 'greeter.ts')], {
     strict: true,
     noEmit: true,
@@ -80,7 +80,7 @@ it('the page’s program has the types that it says', () => {
   expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);
 });
 
-it('the page’s program greets, heals, reports and ends well, from a packed runtime in an empty folder', async () => {
+it('the program of the page greets, heals and stops cleanly, from a packed runtime in an empty folder', async () => {
   const { client } = test;
   const child = spawn(process.execPath, ['greeter.ts'], {
     cwd: folder,

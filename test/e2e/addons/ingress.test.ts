@@ -172,7 +172,7 @@ const curl = (from: number, more = '') =>
   );
 
 describe('Ingress on a cluster', () => {
-  it('serves the example over TLS, by the certificate of its Secret', async () => {
+  it('serves the example over TLS, with the certificate of its Secret', async () => {
     const { image } = await installAddon('ingress', kubeconfigPath, [host(0), host(1)]);
     await rollout();
     const authority = await createAuthority();
@@ -204,7 +204,7 @@ describe('Ingress on a cluster', () => {
     expect(await curl(1, asked)).toMatch(/^HTTP\/1.1 101 [\s\S]*through$/);
   });
 
-  it('leads a browser to an editor, over TLS and WebSockets', async () => {
+  it('serves an editor to a browser, over TLS and WebSockets', async () => {
     await loadImage(await editorImage(() => {}), EDITOR_IMAGE, [host(1)]);
     const items = [editorPod(nodeNameOf({ ip: host(1).ip })), editorService, editorIngress];
     await inside(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
@@ -226,7 +226,7 @@ describe('Ingress on a cluster', () => {
     }
   });
 
-  it('has the addresses of its Service as status', async () => {
+  it('shows the addresses of its Service in status', async () => {
     const spec = { externalIPs: [host(0).ip] };
     const service = [
       'patch',
@@ -244,7 +244,7 @@ describe('Ingress on a cluster', () => {
     );
   });
 
-  it('loses no request while its replicas are replaced, on connections that stay and on new ones', async () => {
+  it('loses no request while its replicas are replaced, on old connections and on new ones', async () => {
     await sh(1, asking());
     await inside([...PROXY, 'rollout', 'restart', DEPLOYMENT]);
     await rollout();

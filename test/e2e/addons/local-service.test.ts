@@ -81,14 +81,14 @@ const untilAnswered = (indices: readonly number[]) =>
   });
 
 describe('LocalService on a cluster', () => {
-  it('leads to the pods of each node, from every node', async () => {
+  it('routes to the pods of each node, from every node', async () => {
     const { image } = await installAddon('localservice', kubeconfigPath, [host(0), host(1)]);
     await inside(['apply', '-f', '-'], JSON.stringify(demo(image)));
     await inside(['apply', '-f', '-'], await readFile(EXAMPLE, 'utf8'));
     await untilAnswered([0, 1]);
   });
 
-  it('follows a node that joins, and one that goes', async () => {
+  it('follows a node that joins, and a node that leaves', async () => {
     expect(await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2) })).toMatchObject({
       status: 200,
     });
@@ -109,7 +109,7 @@ describe('LocalService on a cluster', () => {
     expect(await inside(['get', 'localservice', 'demo'])).toMatch(/demo\s+True\s+2\s+2\s/);
   });
 
-  it('goes with all that it made', async () => {
+  it('is deleted with its Services', async () => {
     await inside(['delete', 'localservice', 'demo']);
     await seen(
       'its Services to go',

@@ -128,7 +128,7 @@ async function opened(file: string): Promise<Page> {
 }
 
 describe('a workspace on a cluster', () => {
-  it('answers a Python client once it runs, on a volume of its own', async () => {
+  it('answers a Python client once it runs, with a volume', async () => {
     const node = (
       await inside(['get', 'nodes', '-o', 'name', '-l', '!node-role.kubernetes.io/control-plane'])
     )
@@ -158,7 +158,7 @@ describe('a workspace on a cluster', () => {
     expect(again).toEqual([1, 'Running']);
   });
 
-  it('is written in a browser, and keeps it when it is stopped and started', async () => {
+  it('keeps a file that was written in a browser over a stop and a start', async () => {
     const page = await opened('notes.txt');
     await page.locator('.jp-FileEditor .cm-content').click();
     await page.keyboard.press('Control+A');
@@ -180,7 +180,7 @@ describe('a workspace on a cluster', () => {
     await later.close();
   });
 
-  it('ends with the reason where it cannot run, and leaves nothing', async () => {
+  it('fails with the reason if it cannot run, and leaves no object', async () => {
     const info = { name: 'none', namespace: 'default', image: 'registry.invalid/none:1', port: 80 };
     const [answer] = await python.calls(server, [['createSpaceAndWaitForRunning', info]], 120);
     expect(answer).toEqual({
@@ -191,7 +191,7 @@ describe('a workspace on a cluster', () => {
     await seen('nothing of it to be left', async () => !(await left()).includes('none'));
   });
 
-  it('goes with its pod and its claim', async () => {
+  it('is deleted with its pod and its claim', async () => {
     expect(await python.calls(server, [['deleteSpace', query]])).toEqual([[200, 'success']]);
     await seen(
       'pod and claim to go',

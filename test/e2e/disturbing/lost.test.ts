@@ -27,7 +27,7 @@ const create = () =>
     privateSSHKey: meta.privateKey,
   });
 
-describe('what is lost on the way', () => {
+describe('an attempt whose node is away', () => {
   beforeAll(async () => {
     meta = await openLane();
   });
@@ -36,7 +36,7 @@ describe('what is lost on the way', () => {
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
   });
   afterAll(() => meta.close());
-  it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
+  it('is followed by a successful attempt, and hosts refuse the first one later', async () => {
     const second = secondNode();
     await joinMeta(meta, second, () => {});
     await allowPods(meta.client, second.name, true);

@@ -61,12 +61,12 @@ const restarts = async () => {
 };
 const isReady = ({ status }: OperatorPod) => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
 
-describe('while a cluster is made, or changed, the meta cluster', () => {
+describe('the meta cluster, during an operation,', () => {
   beforeAll(async () => {
     meta = await openLane();
   });
   afterAll(() => meta.close());
-  it('may be busy for minutes: no pod of ours is restarted, and a host that is away is told when the cluster goes', async () => {
+  it('may be busy for minutes: no operator pod restarts, and a deletion records an absent host', async () => {
     const before = await restarts();
     const over = faults.busy(meta.host, BUSY_SECONDS);
     try {
@@ -85,7 +85,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     expect(await restarts()).toEqual(before);
   });
 
-  it('may be short of disk: the Job goes, the operator stays, and the next attempt waits for room', async () => {
+  it('may run out of disk: the operator stays, and the next attempt waits for space', async () => {
     const before = await restarts();
     await create();
     await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
@@ -104,7 +104,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     await remove();
   });
 
-  it('may lose one server, then the node of the other: who follows a log notices neither', async () => {
+  it('may lose one server, then the other node: a followed log misses no line', async () => {
     const second = secondNode();
     const servers = () => podsOf('matryoshka-server');
     const spread = async () => {
@@ -146,7 +146,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('may not have the runner’s image: it is said within 15 seconds, and runs once it is there', async () => {
+  it('may lack the image of a run: RunBlocked within 15 seconds, and success once it is there', async () => {
     const controller = ['-n', OPERATOR, 'deployment/matryoshka-controller'];
     const listed = await run('set', 'env', ...controller, '--list');
     const image = /^MATRYOSHKA_RUNNER_IMAGE=(.*)$/m.exec(listed)?.[1] ?? '';
@@ -168,7 +168,7 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
   });
 
-  it('may have its host restarted in the middle of a scale-up, which goes on', async () => {
+  it('may restart during a scale-up, which continues', async () => {
     await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
     await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
     await faults.restart(meta.host);

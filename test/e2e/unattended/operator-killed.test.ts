@@ -98,17 +98,17 @@ async function done(path: string, body: Record<string, unknown>): Promise<void> 
   await asPlanned(meta, NAME, act);
 }
 
-describe('an operator that is killed at each step that it tells of', () => {
-  it('makes a cluster', async () => {
+describe('an operator that is killed at each reported step', () => {
+  it('creates a cluster', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(3), kubeadm: QUICK_KEYS };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 3));
     history = await beginHistory(meta, NAME, host(0));
   });
 
-  it('moves etcd to a host of its own', () => done(`${PATH}/etcd/move`, { etcdList: entries(1) }));
+  it('moves etcd to an external host', () => done(`${PATH}/etcd/move`, { etcdList: entries(1) }));
 
-  it('moves it back', async () => {
+  it('moves etcd back', async () => {
     await done(`${PATH}/etcd/move`, { etcdList: [] });
     expect(await traces(1)).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe('an operator that is killed at each step that it tells of', () => {
   it('labels a node', () =>
     done(`${PATH}/relabel`, { nodeList: entries(1).map((one) => ({ ...one, labels: { rack: 'r1' } })) }));
 
-  it('puts back what was changed by hand', async () => {
+  it('repairs a file that was edited by hand', async () => {
     await sh(1, `echo '# x' >> ${CONFIG}`);
     await done(`${PATH}/repair`, {});
     expect(await sh(1, `tail -1 ${CONFIG}`)).not.toContain('# x');
@@ -146,7 +146,7 @@ describe('an operator that is killed at each step that it tells of', () => {
     for (const index of [0, 2]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
 
-  it('takes the cluster off its hosts', async () => {
+  it('deletes the cluster, and leaves no trace on its hosts', async () => {
     await killedAtEachStep(async () => expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200));
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
     for (const index of [1, 4]) expect(await traces(index), `host ${index}`).toEqual([]);

@@ -101,7 +101,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
 }
 
 it.each(FATES)(
-  'a life ends the same whichever write the controller %s',
+  'the scenario has the same end whichever write the controller %s',
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);

@@ -61,7 +61,7 @@ describe('HAProxy is reloaded', () => {
   });
 });
 
-it('endpoints that come are added before those that go are taken away', () => {
+it('endpoints are added before others are removed', () => {
   const before = state({ 'ns/a:80': { endpoints: ['10.0.0.1:80'] } });
   const after = state({ 'ns/a:80': { endpoints: ['10.0.0.2:80', '[fd00::1]:80'] } });
   expect(
@@ -74,7 +74,7 @@ it('endpoints that come are added before those that go are taken away', () => {
   ]);
 });
 
-it('a certificate that is renewed replaces the one before under its name', () => {
+it('a renewed certificate replaces the previous one under its name', () => {
   const before = state({}, shown({ h: 'ns/tls' }, 'ns/tls'));
   const after = state({}, { hosts: new Map([['h', 'ns/tls']]), pairs: new Map([['ns/tls', pair('newer')]]) });
   expect(commandsFor(before, after, paths)).toMatchObject([
@@ -86,7 +86,7 @@ it('a certificate that is renewed replaces the one before under its name', () =>
   ]);
 });
 
-it('lines of a map come in as few payloads as HAProxy reads, each whole', () => {
+it('map lines are sent in as few payloads as HAProxy reads, each line whole', () => {
   const map = new Map(Array.from({ length: 1_000 }, (_, at) => [`h${at}.example|/`, `ns_${at}_80`]));
   const payloads = payloadsOf(map);
   expect(payloads.length).toBeLessThan(5);

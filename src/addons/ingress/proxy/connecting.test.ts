@@ -43,7 +43,7 @@ it.each([
   ['http1', () => endpoint((_asked, answer) => answer.end())],
   ['h2c', h2Endpoint],
 ] as const)(
-  'over %s an endpoint that takes no connection in time is passed over, and gets no request until it does; the last one is 503',
+  'over %s an endpoint that does not accept in time is skipped; 503 if it is the only one',
   async (protocol, alive) => {
     await test.route('dead', [await closedPort()], { protocol });
     expect(await statusOf('dead')).toBe('503');
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it('an endpoint is used again soon after it takes connections', async () => {
+it('an endpoint is used again soon after it accepts connections', async () => {
   const where = await closedPort();
   await test.route('back', [where]);
   expect(await statusOf('back')).toBe('503');

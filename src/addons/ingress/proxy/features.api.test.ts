@@ -42,7 +42,7 @@ describe('the default backend', () => {
     ['PUT', '', '/resource'],
     ['DELETE', 'some-host', '/resource'],
     ['PATCH', 'my-host', '/resource'],
-  ])('of an Ingress without rules gets %s for host "%s" and path %s', async (method, host, path) => {
+  ])('gets %s for host "%s" and path %s if the Ingress has no rules', async (method, host, path) => {
     const answer = await test.ask(host, path, { method });
     expect(answer).toMatchObject({ status: 200, text: 'default', version: '1.1' });
     expect(answer.asked).toBe(`${method} ${path} HTTP/1.1 ${host} asking`);
@@ -52,7 +52,7 @@ describe('the default backend', () => {
     });
   });
 
-  it('gets nothing any more once its Ingress has gone', async () => {
+  it('gets no request once its Ingress is deleted', async () => {
     await test.client.delete(INGRESSES, test.key('default'));
     await becomes(servedBy('anybody'), 404);
   });
@@ -81,7 +81,7 @@ describe('host rules', () => {
     await becomes(servedBy('foo.bar.example'), 'exact');
   });
 
-  it('lead to the backend over TLS too, whose certificate is the host’s', async () => {
+  it('reach the backend over TLS with the certificate of the host', async () => {
     await becomes(servedBy('foo.bar.example', '/', ca), 'exact');
   });
   it.each([
@@ -141,7 +141,7 @@ describe('path rules', () => {
     ['slash', '/foo/', 'foo-slash'],
     ['own', '/fooo?x=/foo/bar', 'aaa'],
     ['own', '/foo/bar/x?y', 'aaa-bbb'],
-  ])('of host "%s" lead %s to %s', async (host, path, expected) => {
+  ])('for host "%s" send %s to %s', async (host, path, expected) => {
     expect(await servedBy(host, path)()).toBe(expected);
   });
 });
@@ -151,7 +151,7 @@ describe('the class', () => {
     await test.ingress(name, [[host, '/', 'class']], spec);
     return host;
   };
-  it('that is not there gives an Ingress neither an address nor requests, until somebody makes it', async () => {
+  it('gives an Ingress neither an address nor requests until it exists', async () => {
     await test.service('class', ['class']);
     const name = `${test.namespace}-class`;
     const host = await mine('classless', { ingressClassName: name });
@@ -164,7 +164,7 @@ describe('the class', () => {
     await exposed('classless');
     await becomes(servedBy(host), 'class');
   });
-  it('of another controller leaves an Ingress alone, until it is given ours', async () => {
+  it('excludes an Ingress if it belongs to another controller, until the Ingress gets ours', async () => {
     const name = `${test.namespace}-foreign`;
     const foreign: IngressClass = { metadata: { name }, spec: { controller: 'example.com/other' } };
     await test.client.create<IngressClass>(INGRESS_CLASSES, foreign);
@@ -200,7 +200,7 @@ describe('load balancing', () => {
   });
 });
 
-it('a Secret with credentials lets in who has them, once it is there and until it goes', async () => {
+it('basic-auth-secret gives 401 without credentials, and 503 while the Secret is missing', async () => {
   await test.service('guarded', ['guarded']);
   const { metadata } = await test.ingress('guarded', [['guarded.example', '/', 'guarded']]);
   const annotations = { 'ingress.ecs.yun.com/basic-auth-secret': 'people' };

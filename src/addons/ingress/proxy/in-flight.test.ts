@@ -134,7 +134,7 @@ const statusOf = async (host: string): Promise<number> => {
 };
 
 describe.each(Object.entries(WAYS))('%s', (way, [open, serve, protocol]) => {
-  it.each(Object.entries(CHANGES))('goes on when %s', async (change, apply) => {
+  it.each(Object.entries(CHANGES))('continues when %s', async (change, apply) => {
     const host = `${way} ${change}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
     await test.route(host, [await serve()], { protocol });
     const stream = await open(host);
@@ -147,8 +147,8 @@ describe.each(Object.entries(WAYS))('%s', (way, [open, serve, protocol]) => {
   });
 });
 
-describe('an answer that is still to come', () => {
-  it.each(Object.entries(CHANGES))('comes when %s', async (change, apply) => {
+describe('a pending answer', () => {
+  it.each(Object.entries(CHANGES))('arrives when %s', async (change, apply) => {
     const host = `late-${change}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
     const answers: (() => void)[] = [];
     await test.route(host, [await endpoint((_asked, answer) => answers.push(() => answer.end('late')))]);

@@ -72,7 +72,7 @@ const calls = async (identity: string) => {
   return (await answer.text()).split('\n').filter((line) => line.includes('PATCH'));
 };
 
-it('of two controllers one writes status, and when it dies the other goes on', async () => {
+it('a second controller writes status only after the first one dies', async () => {
   await until(leader).toMatch(/^(one|two)$/);
   const first = await leader();
   const second = first === 'one' ? 'two' : 'one';

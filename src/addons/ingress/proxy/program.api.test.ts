@@ -108,7 +108,7 @@ const ready = () =>
 const childrenOf = (pid = 0): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 
-it('serves once it is ready, and tells of it in log and metrics', async () => {
+it('serves once it is ready, and reports requests in log and metrics', async () => {
   await until(ready).toBe(200);
   expect(await ask(http, '/page?secret=1')).toMatchObject({ status: 200, text: 'hello' });
   await until(async () => stdout).toMatch(/"path":"\\\/page".*\n/);
@@ -123,14 +123,14 @@ it('serves once it is ready, and tells of it in log and metrics', async () => {
   );
 });
 
-it('keeps its files to itself, and nothing of a process before it', async () => {
+it('keeps its files private, and removes those of an earlier process', async () => {
   const { mode } = await stat(join(directory, 'matryoshka-ingress/certificates/own.pem'));
   expect(mode & 0o077).toBe(0);
   expect(existsSync(join(directory, LEFT))).toBe(false);
 });
 
 it.each(['worker', 'master'])(
-  'puts another HAProxy in the place of one whose %s ended, with all routes',
+  'starts another HAProxy with all routes in place of one whose %s ended',
   async (which) => {
     const [master = 0] = childrenOf(child.pid);
     const [worker = 0] = childrenOf(master);
@@ -145,7 +145,7 @@ it.each(['worker', 'master'])(
   },
 );
 
-it('upon SIGTERM is not ready, sheds connections, ends what is under way, and then itself', async () => {
+it('on SIGTERM fails its readiness, sheds connections, finishes requests, and exits', async () => {
   const slow = ask(http, '/slow');
   await until(async () => waiting.length).toBe(1);
   child.kill('SIGTERM');

@@ -26,7 +26,7 @@ const echo = () =>
   });
 
 describe('a request', () => {
-  it('without a route is 404, without an endpoint that answers 503', async () => {
+  it('gets 404 without a route, and 503 without an endpoint that answers', async () => {
     await test.route('empty', []);
     await test.route('dead', [await closedPort(), await closedPort()]);
     expect([(await ask('none')).status, (await ask('empty')).status, (await ask('dead')).status]).toEqual([
@@ -34,7 +34,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('goes to another endpoint where one does not answer, its body as well', async () => {
+  it('goes to another endpoint with its body if the first does not answer', async () => {
     await test.route('half', [await closedPort(), await echo()]);
     const body = randomBytes(2_000_000);
     for (let times = 0; times < 4; times += 1) {
@@ -50,13 +50,13 @@ describe('a request', () => {
     ['/~a', '/%7Ea'],
     ['/ü', '/%c3%bc'],
     ['/a%2fb', '/a%2Fb'],
-  ])('for the path of rule %s matches in other spellings: %s', async (path, asked) => {
+  ])('matches the path of rule %s in another spelling: %s', async (path, asked) => {
     await test.route('spelt', [await echo()], { paths: [{ path, match: 'exact', backend: 'ns/spelt:80' }] });
     const spelt = path === '/ü' ? [asked] : [path, asked];
     for (const one of spelt) expect((await ask('spelt', { path: one })).status).toBe(200);
   });
 
-  it('is never sent a second time once bytes of it were sent', async () => {
+  it('is not repeated once bytes of it were sent', async () => {
     let times = 0;
     const broken = await rawEndpoint((socket) =>
       socket.once('data', () => {
@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(names.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
   });
 
-  it('tells the endpoint where it came from, and believes nothing that the client says of it', async () => {
+  it('carries forwarding fields of the proxy, and none that the client sent', async () => {
     await test.route('way', [await echo()]);
     const { headers } = await ask('way:8443', {
       headers: {
@@ -102,7 +102,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('of a trusted proxy keeps what that says, and gets its address added', async () => {
+  it('from a trusted proxy keeps its forwarding fields, and gets its address added', async () => {
     await trusting.route('way', [await echo()]);
     const fields =
       'X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Ssl: on\r\nX-Real-IP: 1.2.3.4\r\n';
@@ -115,7 +115,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('of a trusted proxy that says the PROXY protocol comes from the client that it names', async () => {
+  it('with the PROXY protocol has the address of the client that it names', async () => {
     await proxied.route('way', [await echo()]);
     const head = 'PROXY TCP4 203.0.113.9 192.0.2.1 1234 80\r\n';
     const { text } = await proxied.raw(`${head}GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n\r\n`);
@@ -127,7 +127,7 @@ describe('a request', () => {
     expect(trusted.text).toContain('"x-forwarded-proto","https"');
   });
 
-  it('longer than may be is 413, and 411 where its length is not said', async () => {
+  it('gets 413 if its body is too long, and 411 without a length', async () => {
     await limited.route('long', [await echo()]);
     const post = async (fields: string) =>
       (await limited.raw(`POST / HTTP/1.1\r\nHost: long\r\n${fields}\r\n0\r\n\r\n`, '\r\n\r\n')).text.slice(
@@ -141,7 +141,7 @@ describe('a request', () => {
     ]).toEqual(['413', '411', '200']);
   });
 
-  it('that no endpoint answers in time is 504, and what breaks off is seen to break off', async () => {
+  it('gets 504 if no endpoint answers in time; an aborted answer is aborted for the client', async () => {
     const silent = await rawEndpoint(() => {});
     const half = await rawEndpoint((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
@@ -156,12 +156,12 @@ describe('a request', () => {
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
     ['a protocol that nobody asked for', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
-  ])('whose answer has %s is 502', async (_what, text) => {
+  ])('gets 502 if the answer has %s', async (_what, text) => {
     await test.route('wrong', [await rawEndpoint((socket) => socket.once('data', () => socket.write(text)))]);
     expect((await ask('wrong')).status).toBe(502);
   });
 
-  it('does not get what an endpoint sent beyond the answer to the one before', async () => {
+  it('does not get surplus bytes of the previous answer', async () => {
     const ok = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
     let connections = 0;
     const where = await rawEndpoint((socket) => {
@@ -177,7 +177,7 @@ describe('a request', () => {
     expect(connections).toBe(3);
   });
 
-  it('gets the answer’s status, fields and body as they are', async () => {
+  it('gets the status, fields and body of the answer unchanged', async () => {
     const where = await endpoint((request, response) => {
       const status = Number(request.url?.slice(1));
       response.writeHead(status, { 'set-cookie': ['a=1', 'b=2'], 'content-length': status === 200 ? 5 : 0 });
@@ -193,7 +193,7 @@ describe('a request', () => {
     });
   });
 
-  it('many that no rule matches, sent together, are all answered', async () => {
+  it('gets 404 without a rule, also as one of 20,001 pipelined ones', async () => {
     const one = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
     const { text } = await test.raw(`${one.repeat(20_000)}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
     expect(text.match(/HTTP\/1\.1 404/g)).toHaveLength(20_001);
@@ -201,7 +201,7 @@ describe('a request', () => {
 });
 
 describe('a body', () => {
-  it('passes as it comes, both ways at once, with nothing waiting for its end', async () => {
+  it('streams both ways at once', async () => {
     await test.route('stream', [await echo()]);
     const options = { host: '127.0.0.1', port: test.httpPort, method: 'POST', headers: { host: 'stream' } };
     const sent = request(options);
@@ -214,7 +214,7 @@ describe('a body', () => {
     await once(answer, 'end');
   });
 
-  it('waits at its sender while its receiver does not read', async () => {
+  it('stops at its sender while its receiver does not read', async () => {
     let sentBytes = 0;
     const where = await endpoint((_request, response) => {
       const part = Buffer.alloc(65_536);
@@ -240,7 +240,7 @@ describe('a body', () => {
     socket.destroy();
   });
 
-  it('arrives whole, with a length and without', async () => {
+  it('arrives complete, with a length and without', async () => {
     await test.route('whole', [await echo()]);
     const body = randomBytes(1_500_000);
     const sum = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -248,7 +248,7 @@ describe('a body', () => {
       expect(sum((await ask('whole', { method: 'PUT', headers }, body)).bytes)).toBe(sum(body));
   });
 
-  it('is asked for by the endpoint where the client waits for that', async () => {
+  it('is requested with 100 Continue if the client waits for that', async () => {
     await test.route('continue', [await echo()]);
     const head = 'POST / HTTP/1.1\r\nHost: continue\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n';
     const socket = await test.open();
@@ -263,7 +263,7 @@ describe('a body', () => {
 describe('a WebSocket', () => {
   const HEAD =
     'GET /ws HTTP/1.1\r\nHost: ws\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
-  it('passes bytes both ways, and ends with either end or when nothing passes', async () => {
+  it('passes bytes both ways, and ends when it is idle', async () => {
     const where = await rawEndpoint((socket) =>
       socket.once('data', (head) => {
         const isAsked =
@@ -291,7 +291,7 @@ describe('a WebSocket', () => {
     await once(socket, 'close');
   });
   it.each([['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n']])(
-    'is not what %s asks for: the endpoint is not told of it',
+    'is not what %s requests; the endpoint does not see that upgrade',
     async (_what, fields) => {
       await test.route('plain', [await echo()]);
       const { text } = await test.raw(`GET / HTTP/1.1\r\nHost: plain\r\n${fields}\r\nx`, '\r\n\r\n');

@@ -62,7 +62,7 @@ it('timeout-seconds ends a request whose answer does not come', async () => {
   expect((await ask()).status).toBe(504);
 });
 
-it('max-body-bytes refuses longer bodies, and those that do not say their length', async () => {
+it('max-body-bytes refuses longer bodies, and bodies without a length', async () => {
   const ask = await served({ 'max-body-bytes': '3' });
   const status = async (fields: string, body: string) => (await ask('/', fields, body)).status;
   expect([
@@ -72,7 +72,7 @@ it('max-body-bytes refuses longer bodies, and those that do not say their length
   ]).toEqual([200, 413, 411]);
 });
 
-it('requests-per-second refuses what a client asks beyond it', async () => {
+it('requests-per-second refuses requests beyond it', async () => {
   const ask = await served({ 'requests-per-second': '5' });
   const answers = await Promise.all(Array.from({ length: 20 }, async () => (await ask()).status));
   expect(answers.filter((status) => status === 200).length).toBeLessThanOrEqual(10);
@@ -80,7 +80,7 @@ it('requests-per-second refuses what a client asks beyond it', async () => {
   expect(answers).toContain(429);
 });
 
-it('affinity leads a client to the same endpoint again, by a cookie', async () => {
+it('affinity sends a client to the same endpoint again, by a cookie', async () => {
   const named = (name: string) => endpoint((_asked, answer) => answer.end(`from ${name}`));
   const ask = await served({ affinity: 'cookie' }, undefined, await Promise.all(['a', 'b', 'c'].map(named)));
   const { text } = await ask();
@@ -99,13 +99,13 @@ describe('rewrite-to', () => {
     ['/', 'prefix', '/api', '/api/a', '/a'],
     ['/new', 'prefix', '/', '/a', '/new/a'],
     ['/new', 'exact', '/api', '/api', '/new'],
-  ] as const)('%s in the place of a %s %s makes of %s: %s', async (to, match, path, asked, expected) => {
+  ] as const)('with %s for a %s %s turns %s into %s', async (to, match, path, asked, expected) => {
     const ask = await served({ 'rewrite-to': to }, { path, match });
     expect((await ask(asked)).text).toMatch(new RegExp(`url ${expected.replace('?', '\\?')}$`));
   });
 });
 
-it('hsts-seconds is said over TLS alone', async () => {
+it('hsts-seconds sets its header over TLS only', async () => {
   const { text, host } = await (await served({ 'hsts-seconds': '60' }))();
   expect(text).not.toMatch(/strict-transport/i);
   const socket = connect({ port: test.httpsPort, host: '127.0.0.1', rejectUnauthorized: false });
@@ -113,7 +113,7 @@ it('hsts-seconds is said over TLS alone', async () => {
   expect(`${await buffer(socket)}`).toMatch(/^strict-transport-security: max-age=60\r$/m);
 });
 
-it('basic-auth-secret lets in who has the credentials, and hides them from the backend', async () => {
+it('basic-auth-secret admits clients with credentials, and hides those from the backend', async () => {
   const data = secretData({ username: 'jo', password: 'pass:wörd' });
   const basic = credentialsHash({ metadata: {}, data });
   const echo = await endpoint(({ headers }, answer) => answer.end(`got ${headers.authorization}`));
@@ -146,7 +146,7 @@ describe('auth-request', () => {
     return { asked, ask };
   }
 
-  it('lets a request pass whose Service answers 2xx, with the fields of its answer', async () => {
+  it('passes a request if the Service answers 2xx, with fields of its answer', async () => {
     const { asked, ask } = await guarded((_asked, answer) => answer.setHeader('X-Auth-User', 'jo').end());
     const { text, host } = await ask(
       '/a?b',
@@ -163,7 +163,7 @@ describe('auth-request', () => {
     expect(asked[0]?.headers).not.toHaveProperty('x-matryoshka-backend');
   });
 
-  it('removes fields of a client that the Service does not answer with', async () => {
+  it('removes client fields that the Service does not return', async () => {
     const { ask } = await guarded((_asked, answer) => answer.end());
     expect((await ask('/', 'X-Auth-User: root\r\n')).text).toMatch(/user undefined$/);
   });
@@ -195,7 +195,7 @@ describe('auth-request', () => {
   });
 });
 
-describe('an annotation that cannot be used', () => {
+describe('an invalid annotation', () => {
   it.each([
     ['redirect-to-https', 'yes'],
     ['allow-from', '10.0.0.0/8; http-request allow'],
@@ -212,14 +212,14 @@ describe('an annotation that cannot be used', () => {
     ['auth-response-headers', 'Host'],
     ['auth-response-headers', 'X-Forwarded-For'],
     ['timeout', '5'],
-  ])('%s: %j is named', (name, value) => {
+  ])('%s: %j is reported', (name, value) => {
     const { settings, problems } = settingsOf(ofIngress({ [name]: value }));
     expect(settings).toEqual({});
     expect(problems.join()).toContain(`annotation ${SETTINGS_PREFIX}${name}`);
   });
 });
 
-it('every annotation is on the page', async () => {
+it('docs/ingress.md has every annotation', async () => {
   const page = await readFile(new URL('../../../../docs/ingress.md', import.meta.url), 'utf8');
   const { problems } = settingsOf(ofIngress({ nothing: '' }));
   for (const name of (problems[0] ?? '').replace(/^.*there are /, '').split(', '))

@@ -19,7 +19,7 @@ async function ask(open: ClientHttp2Session, host: string): Promise<string> {
   return `${answer[':status']} ${await buffer(stream)}`;
 }
 
-it('a replica that sheds still answers, and each answer over HTTP/1.1 is the last of its connection', async () => {
+it('a shedding replica still answers, and closes each HTTP/1.1 connection after its answer', async () => {
   await shedding.route('h', [await endpoint((_asked, answer) => answer.end('x'))]);
   await shedding.proxy.shed();
   const { text, hasEnded } = await shedding.raw('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
@@ -27,7 +27,7 @@ it('a replica that sheds still answers, and each answer over HTTP/1.1 is the las
   expect(hasEnded).toBe(true);
 });
 
-it('one that ends answers what is under way over HTTP/2, says that the session ends, and lets nobody in', async () => {
+it('a terminating replica finishes HTTP/2 requests, sends GOAWAY, and refuses connections', async () => {
   const asked = Promise.withResolvers<() => void>();
   const where = await endpoint(({ url }, answer) =>
     url === '/wait' ? asked.resolve(() => answer.end('late')) : answer.end('x'),

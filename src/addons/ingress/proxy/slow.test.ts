@@ -10,7 +10,7 @@ it.each([
   ['that ends with it', 'Connection: close\r\n'],
   ['that is kept', ''],
 ])(
-  'an answer that is read slowly arrives whole, over a connection %s',
+  'an answer that is read slowly arrives complete, over a connection %s',
   async (_what, field) => {
     const length = 8_000_000;
     await test.route('long', [await endpoint((_asked, answer) => answer.end(Buffer.alloc(length, 'x')))]);
@@ -26,7 +26,7 @@ it.each([
   30_000,
 );
 
-it('more connections than may be wait until another one ends', async () => {
+it('connections beyond the limit wait until another one ends', async () => {
   const first = await test.open();
   const secure = connect(test.httpsPort, '127.0.0.1');
   await once(secure, 'connect');

@@ -20,7 +20,7 @@ const HEAD = 'POST / HTTP/1.1\r\nHost: h\r\n';
 /** Hidden second request of a smuggler. */
 const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
 
-describe('refused', () => {
+describe('HAProxy refuses', () => {
   it.each<[string, string, number]>([
     ['two lengths that differ', `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcde${HIDDEN}`, 400],
     ['a signed length', `${HEAD}Content-Length: +5\r\n\r\nabcde`, 400],
@@ -77,19 +77,19 @@ describe('refused', () => {
     expect(reached.filter((one) => one.includes('hidden') || one.startsWith('GET'))).toEqual([]);
   });
 
-  it('a tunnel to a host that is not ours', async () => {
+  it('a tunnel to a foreign host', async () => {
     const { text } = await test.raw('CONNECT other:443 HTTP/1.1\r\nHost: other:443\r\n\r\n', '\r\n\r\n');
     expect(text).toMatch(/^HTTP\/1.1 501 /);
   });
 
-  it('what is no HTTP at all', async () => {
+  it('bytes that are not HTTP', async () => {
     const answer = await test.raw(Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 10]));
     expect(answer.text).toMatch(/^HTTP\/1.1 400 /);
   });
 });
 
 /** HAProxy reads each of these in one way and forwards that. The endpoint gets one length, one host and no folded line. */
-describe('read in one way, which is what the endpoint gets', () => {
+describe('HAProxy forwards in one unambiguous form', () => {
   beforeAll(async () => {
     const where = await rawEndpoint((socket) =>
       socket.on('data', (bytes) => {
@@ -135,7 +135,7 @@ describe('read in one way, which is what the endpoint gets', () => {
   });
 });
 
-describe('taken', () => {
+describe('HAProxy accepts', () => {
   it.each([
     [
       'a chunked body in single bytes',
@@ -153,7 +153,7 @@ describe('taken', () => {
     socket.destroy();
   });
 
-  it('requests that come together, one after the other', async () => {
+  it('pipelined requests, in order', async () => {
     reached.splice(0);
     const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
     const last = 'GET /3 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n';

@@ -54,7 +54,7 @@ describe('a path', () => {
     [[rule('prefix', '/foo')], '/FOO', undefined],
     [[rule('prefix', '/a')], '/a//b', 'prefix /a'],
     [[rule('exact', '/a/b'), rule('prefix', '/a')], '/a/b/c', 'prefix /a'],
-  ])('of %j: %s finds %s', (paths, path, found) => {
+  ])('among %j: %s finds %s', (paths, path, found) => {
     expect(finderFor({ 'a.example': { paths } })('a.example', path)).toBe(found);
   });
 });

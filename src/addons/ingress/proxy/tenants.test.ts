@@ -17,7 +17,7 @@ async function othersFollow(): Promise<void> {
 const annotation = (name: string, value: string) =>
   settingsOf({ metadata: { annotations: { [`ingress.ecs.yun.com/${name}`]: value } } });
 
-describe('others are served by', () => {
+describe('other hosts are served beside', () => {
   it('an Ingress with 300 networks', async () => {
     const networks = Array.from({ length: 300 }, (_, at) => `10.${at % 256}.0.0/16`).slice(0, 290);
     const { settings, problems } = annotation(
@@ -30,7 +30,7 @@ describe('others are served by', () => {
     await othersFollow();
   });
 
-  it('an endpoint whose address only some read, which gets no request', async () => {
+  it('an endpoint with a malformed address, which gets no request', async () => {
     await test.route('sloppy', ['10.0.0.08:80', '[fe80::1%lo]:80', '127.0.0.1:0']);
     expect(await statusOf('sloppy')).toBe('503');
     await othersFollow();

@@ -54,7 +54,7 @@ async function askH2(host: string, headers: Record<string, string> = {}, body?: 
 }
 
 describe('TLS', () => {
-  it('shows the certificate of the host that is asked for, of another our own, and follows changes', async () => {
+  it('shows the certificate of the requested host, else the default one, and follows changes', async () => {
     await certify('a.example');
     await certify('*.b.example');
     expect(
@@ -67,7 +67,7 @@ describe('TLS', () => {
     expect(await shownTo('x.b.example')).toBe('*.b.example');
   });
 
-  it('shows one for all other hosts, but not for a host whose own is missing', async () => {
+  it('shows one certificate for all other hosts, but not for a host whose own is missing', async () => {
     await certify('', 'any.example');
     await test.certify('other.b.example', null);
     expect(await Promise.all(['z.example', 'other.b.example', 'y.b.example', ''].map(shownTo))).toEqual([
@@ -80,7 +80,7 @@ describe('TLS', () => {
     expect(await shownTo('z.example')).toBe('own.invalid');
   });
 
-  it('shows its own for a host whose pair OpenSSL does not take, and all others as before', async () => {
+  it('shows the default for a host whose pair OpenSSL rejects, and keeps the others', async () => {
     const weak = await execa('openssl', [
       ...['req', '-x509', '-newkey', 'rsa:1024', '-nodes', '-days', '1', '-subj', '/CN=weak.example'],
       ...['-keyout', '-', '-out', '-'],
@@ -98,7 +98,7 @@ describe('TLS', () => {
     await test.certify('weak.example', undefined);
   });
 
-  it('carries HTTP/1.1 for who asks for that, and says https', async () => {
+  it('serves HTTP/1.1 on request, and forwards https as the protocol', async () => {
     await certify('one.example');
     await test.route('one.example', [
       await endpoint((asked, answer) =>
@@ -157,7 +157,7 @@ describe('HTTP/2', () => {
     expect(await asked.then(({ status }) => `${status}`, String)).toMatch(/^400$|PROTOCOL_ERROR/);
   });
 
-  it('with a body that is not as long as it said reaches nobody as the beginning of another', async () => {
+  it('with a wrong content-length does not smuggle a second request', async () => {
     const seen: string[] = [];
     await test.route('two.example', [
       await endpoint((asked, answer) => {
@@ -261,7 +261,7 @@ describe('gRPC', () => {
       });
     });
 
-  it('has its trailers, and its errors', async () => {
+  it('passes trailers and errors', async () => {
     for (let times = 0; times < 4; times += 1)
       expect(await say('hello')).toEqual({ error: null, value: 'hello', trailer: ['https'] });
     expect((await say('fail')).error).toMatchObject({ code: status.NOT_FOUND, details: 'there is none' });

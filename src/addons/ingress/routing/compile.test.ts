@@ -64,7 +64,7 @@ const compiled = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}) => {
   };
 };
 
-describe('an Ingress is ours', () => {
+describe('an Ingress is served', () => {
   it.each<[string, Partial<Ingress['metadata']>, Ingress['spec'], IngressClass[], boolean]>([
     ['by its class', {}, { ingressClassName: 'ours' }, [klass('ours')], true],
     ['not by one that is not there', {}, { ingressClassName: 'ours' }, [], false],
@@ -104,12 +104,12 @@ describe('a host', () => {
     expect(reported).toEqual(['young HostTaken']);
     expect(refusals[0]?.message).not.toContain('"a"');
   });
-  it('of the same age belongs to the first by name', () => {
+  it('belongs to the first Ingress by name if both have the same age', () => {
     const both = [ingress('y', { rules: [rule('h')] }, other), ingress('x', { rules: [rule('h')] })];
     expect(compiled(both).reported).toEqual(['y HostTaken']);
     expect(compiled(both.toReversed()).reported).toEqual(['y HostTaken']);
   });
-  it('that an older wildcard covers belongs to the namespace of that', () => {
+  it('belongs to the namespace of an older wildcard that covers it', () => {
     const { find, reported, refusals, holders } = compiled([
       ingress('wild', { rules: [rule('*.example')] }, { age: 2 }),
       ingress('theirs', { rules: [rule('h.example', 'web', '/mine')] }, { ...other, age: 1 }),
@@ -124,7 +124,7 @@ describe('a host', () => {
     );
     expect(holders.has('h.example')).toBe(false);
   });
-  it('is not taken by a younger wildcard, which has the other names', () => {
+  it('is not taken by a younger wildcard, which gets the other names', () => {
     const { find, reported } = compiled([
       ingress('exact', { rules: [rule('h.example')] }, { ...other, age: 1 }),
       ingress('wild', { rules: [rule('*.example')] }),
@@ -135,7 +135,7 @@ describe('a host', () => {
       [],
     ]);
   });
-  it('that is none is a host too: default backends and rules without one', () => {
+  it('may be empty, as in default backends and rules without a host', () => {
     const { find, reported } = compiled([
       ingress('old', { defaultBackend: to('web') }, { age: 1 }),
       ingress('young', { defaultBackend: to('grpc'), rules: [rule('h', 'web', '/a')] }, other),
@@ -143,7 +143,7 @@ describe('a host', () => {
     // The younger Ingress's default backend serves its own host only.
     expect([find('x'), find('h', '/b'), reported]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
   });
-  it('of several Ingresses of a namespace has the paths of all; of two alike the older one’s', () => {
+  it('has the paths of all Ingresses of its namespace; the older one wins a duplicate', () => {
     const { find, reported } = compiled([
       ingress('old', { rules: [rule('h', 'web', '/a')] }, { age: 1 }),
       ingress('young', { rules: [rule('h', 'grpc', '/a/'), rule('h', 'grpc', '/b')] }),
@@ -154,7 +154,7 @@ describe('a host', () => {
       ['young PathTaken'],
     ]);
   });
-  it('has the default backend of the oldest Ingress; of another one’s is told for each host', () => {
+  it('has the default backend of the oldest Ingress; others are reported for each host', () => {
     const { find, reported, refusals } = compiled([
       ingress('old', { defaultBackend: to('web'), rules: [rule('h', 'web', '/a')] }, { age: 2 }),
       ingress('alike', { defaultBackend: to('web'), rules: [rule('h', 'web', '/b')] }, { age: 1 }),
@@ -178,24 +178,24 @@ describe('a host', () => {
     ['/a b', '/a%20b', '/a%20b'],
     ['/%61', '/a', '/%61'],
     ['/100%', '/100%', '/100%25'],
-  ])('matches path %s in each spelling of it', (path, ...asked) => {
+  ])('matches path %s in each spelling', (path, ...asked) => {
     const { find } = compiled([ingress('i', { rules: [rule('h', 'web', path)] })]);
     expect(asked.map((one) => find('h', one))).toEqual(asked.map(() => 'a/web:80'));
   });
-  it('does not take an encoded slash for a separator', () => {
+  it('does not treat an encoded slash as a separator', () => {
     const { find } = compiled([ingress('i', { rules: [rule('h', 'web', '/a/b')] })]);
     expect(find('h', '/a%2Fb')).toBeUndefined();
   });
-  it('has one of two paths that differ in spelling alone', () => {
+  it('has only one of two paths that differ in spelling alone', () => {
     const one = ingress('i', { rules: [rule('h', 'web', '/~a'), rule('h', 'grpc', '/%7ea')] });
     expect(compiled([one]).reported).toEqual(['i PathTaken']);
   });
-  it.each(['/a/%2e%2e/b', '/a\\b', '/%2E'])('says that path %s is in no request that is served', (path) => {
+  it.each(['/a/%2e%2e/b', '/a\\b', '/%2E'])('reports that no served request can have path %s', (path) => {
     const one = ingress('i', { rules: [rule('h', 'web', path, 'ImplementationSpecific')] });
     expect(compiled([one]).reported).toEqual(['i PathUnsafe']);
   });
   it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
-    'has no path that costs more than it is worth',
+    'rejects a path with too many segments or characters, and serves others',
     (path) => {
       const { find, reported } = compiled([
         ingress('i', { rules: [rule('h', 'web', path), rule('h', 'web', '/b')] }),
@@ -234,10 +234,10 @@ describe('a backend', () => {
     const found = endpoints([slice([{}]), six, name], to('web', { name: 'http' }));
     expect(found).toEqual({ protocol: 'http1', endpoints: ['10.0.0.1:8080', '[fd00::1]:8080'] });
   });
-  it('is the TCP port where a UDP port has the same number', () => {
+  it('uses the TCP port if a UDP port has the same number', () => {
     expect(endpoints([slice([{}])], to('both'))?.endpoints).toEqual(['10.0.0.1:8080']);
   });
-  it('speaks HTTP/2 where its port says so', () => {
+  it('speaks HTTP/2 if the appProtocol of its port is h2c', () => {
     expect(endpoints([slice([{}], { ports: [{ name: '', port: 9 }] })], to('grpc'))?.protocol).toBe('h2c');
   });
   it.each<[string, Ingress['spec'], string]>([
@@ -247,7 +247,7 @@ describe('a backend', () => {
     ['a port for TLS', { defaultBackend: to('tls') }, 'BackendNotServed'],
     ['a name outside', { defaultBackend: to('out') }, 'BackendNotServed'],
     ['a resource', { defaultBackend: { resource: { kind: 'Bucket', name: 'b' } } }, 'BackendNotServed'],
-  ])('that is %s is told, and has no endpoints', (_what, spec, reason) => {
+  ])('is reported without endpoints if it is %s', (_what, spec, reason) => {
     const { reported, backends } = compiled([ingress('i', spec)]);
     expect(reported).toEqual([`i ${reason}`]);
     expect([...backends.values()]).toEqual([{ protocol: 'http1', endpoints: [] }]);
@@ -274,7 +274,7 @@ describe('a certificate', () => {
   ])('is taken %s', (_how, tls, expected) => {
     expect(certificates(tls)).toEqual(expected);
   });
-  it('for a host of another namespace is not taken: whoever holds it shows his own', () => {
+  it('is not used for a host of another namespace', () => {
     const tls = [{ hosts: ['h'], secretName: 's' }];
     const both = compiled([
       ingress('old', { rules: [rule('h')] }, { age: 1 }),
@@ -316,7 +316,7 @@ describe('a certificate', () => {
   });
 });
 
-it('a path is as long as it is encoded', () => {
+it('the length of a path counts its encoded form', () => {
   const { find, reported } = compiled([ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] })]);
   expect([find('h', '/'), reported]).toEqual([undefined, ['i PathTooLong']]);
 });
@@ -330,7 +330,7 @@ describe('annotations of an Ingress', () => {
     };
   };
 
-  it('hold for its own rules, also if others lead to the same Service', () => {
+  it('apply to its own rules only, even if other rules use the same Service', () => {
     const { backends, find, reported } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('limited', '/limited', 'timeout-seconds', '5'),
@@ -341,7 +341,7 @@ describe('annotations of an Ingress', () => {
     expect(reported).toEqual([]);
   });
 
-  it('that cannot be used are named, and the rules of that Ingress lead to no endpoint', () => {
+  it('are reported if they cannot be used, and the rules of that Ingress get no endpoint', () => {
     const { backends, find, reported } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('open', '/open', 'allow-form', '10.0.0.0/8'),
@@ -351,7 +351,7 @@ describe('annotations of an Ingress', () => {
     expect(backends.get(find('h', '/') ?? '')?.endpoints).toEqual(['10.0.0.1:8080']);
   });
 
-  it('let in who has credentials, and send all others to a Service that decides', () => {
+  it('set the credentials of a rule, or the Service that authorizes requests', () => {
     const credentials = (namespace: string, name: string) =>
       name === 'there' ? `${namespace} hash` : undefined;
     const { backends, find, reported } = compiled(
@@ -374,7 +374,7 @@ describe('annotations of an Ingress', () => {
     ['auth-request', 'missing:80/', /no Service "missing"/],
     ['auth-request', 'web:81/', /Service "web" has no port 81/],
     ['auth-request', 'out:80/', /ExternalName, which is not served/],
-  ])('%s: %s is missing, so no request gets in', (annotation, value, message) => {
+  ])('%s: %s is missing, so no request is served', (annotation, value, message) => {
     const { backends, find, refusals } = compiled([annotated('closed', '/', annotation, value)]);
     expect(refusals.map(({ reason }) => reason)).toEqual(['AnnotationInvalid']);
     expect(refusals[0]?.message).toMatch(message);

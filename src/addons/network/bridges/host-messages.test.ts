@@ -9,27 +9,27 @@ it.each([
   [86, 'there is no nft here; install nftables', 'ToolMissing'],
   [87, 'link mxn-x is there', 'NameTaken'],
   [1, 'RTNETLINK answers: Operation not permitted', 'HostFailed'],
-])('exit code %i is told with the last word: %s', (code, stderr, reason) => {
+])('exit code %i is reported with the last line: %s', (code, stderr, reason) => {
   expect(troubleOf('192.0.2.1', { code, stderr: `Warning: first\n${stderr}\n` })).toMatchObject({
     reason,
     message: `192.0.2.1: ${stderr}`,
   });
 });
 
-it('a silent failure has its code, and no word is long or controls a terminal', () => {
+it('a silent failure has its exit code; a message is short, without control characters', () => {
   expect(troubleOf('h', { code: 255, stderr: '' }).message).toBe('h: exit code 255');
   const { message } = troubleOf('h', { code: 1, stderr: `\u001b[2J${'x'.repeat(5_000)}` });
   expect(message.length).toBeLessThan(400);
   expect(message).not.toContain('\u001b');
 });
 
-it('what nobody asked for is told without what controls a terminal', () => {
+it('an unexpected line is reported without control characters', () => {
   expect(() => seenIn('h', `\u001b[2J${'x'.repeat(5_000)}\u202e`)).toThrow(
     /^h sends an unexpected line: \[2Jx{290,300}$/,
   );
 });
 
-it('a look has bridges, whole or not, and what is not ours', () => {
+it('the report of a host has bridges, whole or not, and foreign addresses', () => {
   const lines = [
     'bridge\tmxn-a\t10.9.0.1/24,10.9.1.1/24\tyes',
     'bridge\tmxn-b\t\tno',
@@ -49,7 +49,7 @@ it('a look has bridges, whole or not, and what is not ours', () => {
 });
 
 it.each(['bridge\tmxn-a', 'Welcome to this host', 'foreign\teth0'])(
-  'nothing is made of another line: %s',
+  'an unknown line is an error: %s',
   (line) => {
     expect(() => seenIn('h', line)).toThrow(/h sends an unexpected line/);
   },

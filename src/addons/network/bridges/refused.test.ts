@@ -3,7 +3,7 @@ import { createManualClock } from '#base/testing/manual-clock.ts';
 import { sshHost } from '#ssh/testing/ssh-host.ts';
 import { sshProvider } from './ssh-provider.ts';
 
-it('tries a password that a host refused no sooner than it may without locking its user out', async () => {
+it('tries a refused password again only after ten minutes', async () => {
   await using host = await sshHost({ wants: 'yes' });
   const clock = createManualClock();
   const holder = async () => ({ owner: 'networks', since: 1, term: 1 });
@@ -32,7 +32,7 @@ it('tries a password that a host refused no sooner than it may without locking i
   expect(await host.tried()).toEqual(['no', 'nor this', 'no']);
 });
 
-it('asks a host again as ever where it was not the password that it refused', async () => {
+it('contacts a host again at once if it did not refuse the password', async () => {
   await using host = await sshHost({ says: 'ops is not in the sudoers file', code: 1 });
   const holder = async () => ({ owner: 'networks', since: 1, term: 1 });
   const provider = sshProvider({ clock: createManualClock(), holder, process: 'process-1' });

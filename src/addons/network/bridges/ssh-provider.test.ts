@@ -52,7 +52,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
   const put = (bridge: Bridge) => by(mine, (session) => session.put(bridge));
   const remove = (name: string) => by(mine, (session) => session.remove(name));
 
-  it('make a bridge that answers on its gateway, translates and forwards; made again it changes nothing', async () => {
+  it('answer on the gateway, translate and forward; a second put changes nothing', async () => {
     await put(BRIDGE);
     expect((await probe()).bridges).toEqual([WHOLE]);
     expect(await host.sh('ip route get 10.9.0.1')).toMatch(/^local 10\.9\.0\.1/);
@@ -77,7 +77,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     );
   });
 
-  it('make no router of the host but for what is plugged in, and leave others theirs', async () => {
+  it('make the host a router for their guests only, and keep foreign routing', async () => {
     const left = await host.plug('left', '198.51.100.1/24', '198.51.100.2/24');
     const right = await host.plug('right', '203.0.113.1/24', '203.0.113.2/24');
     await put(BRIDGE);
@@ -97,7 +97,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await host.sh('sysctl -n net.ipv4.ip_forward')).toBe('1');
   });
 
-  it('take on another address without losing what is plugged in', async () => {
+  it('change their address, and keep their ports', async () => {
     await put(BRIDGE);
     await host.sh(`ip link add port type veth peer name plug; ip link set port master ${NAME}`);
     await put({ ...BRIDGE, cidr: '10.11.0.0/24', address: '10.11.0.9/24' });
@@ -106,7 +106,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await host.sh('nft list ruleset')).not.toContain('10.9.0.0');
   });
 
-  it('are seen and put right whatever somebody takes away of them', async () => {
+  it('are repaired after any removal or change', async () => {
     await put(BRIDGE);
     for (const [command, found] of [
       [`ip link delete ${NAME}`, { addresses: [], whole: false }],
@@ -139,7 +139,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       `ip link add ${NAME} type bridge; ip link set ${NAME} alias matryoshka:uid-1`,
     ],
     ['a table', `nft add table ip ${NAME}`],
-  ])('neither change nor remove %s of that name that somebody else made', async (_what, command) => {
+  ])('neither change nor remove %s with their name that others created', async (_what, command) => {
     await host.sh(command);
     const theirs = await everything();
     await expect(put(BRIDGE)).rejects.toMatchObject({ reason: 'NameTaken' });
@@ -148,14 +148,14 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(JSON.parse(await host.text('etc/matryoshka/owner.json'))).toMatchObject({ released: true });
   });
 
-  it('are refused on a host of somebody else, by whatever name it has', async () => {
+  it('are refused on a host of another cluster', async () => {
     await by(ofProcess(1, 'c-demo'), (session) => session.put(BRIDGE));
     const theirs = await everything();
     await expect(put(OTHER)).rejects.toMatchObject({ reason: 'HostConflict', message: /cluster c-demo/ });
     expect(await everything()).toBe(theirs);
   });
 
-  it('do not take a host with things of somebody else that has lost its owner file', async () => {
+  it('are refused on a host of another cluster that lost its owner file', async () => {
     await by(ofProcess(1, 'c-demo'), (session) => session.put(BRIDGE));
     await host.sh('rm $MATRYOSHKA_ROOT/etc/matryoshka/owner.json');
     const theirs = await everything();
@@ -168,14 +168,14 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await everything()).toBe(untouched);
   });
 
-  it('are refused to a process after which another came', async () => {
+  it('are refused to a process that a later one has replaced', async () => {
     await put(BRIDGE);
     await by(ofProcess(2), (session) => session.put(OTHER));
     await expect(remove(NAME)).rejects.toMatchObject({ reason: 'StaleRun' });
     expect((await host.sh('ip -o link show type bridge')).split('\n')).toHaveLength(2);
   });
 
-  it('end what an earlier process left at work', async () => {
+  it('end the session of an earlier process', async () => {
     let late: unknown;
     await by(mine, async (session) => {
       await by(ofProcess(2), (later) => later.put(OTHER));
@@ -185,7 +185,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await host.sh('ip -o link show type bridge')).not.toContain(NAME);
   });
 
-  it('are wiped by a cluster that reclaims the host, by the list of what was made', async () => {
+  it('are removed by a cluster that reclaims the host, by the manifest', async () => {
     await put(BRIDGE);
     await host.sh(
       `bash -c 'cd "$0"; . files/prelude.sh; ROLE=network; . roles/network/files/undo.sh' ${ANSIBLE}`,
@@ -193,7 +193,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await everything()).toBe(untouched);
   });
 
-  it('tell addresses and routes of others', async () => {
+  it('report foreign addresses and routes', async () => {
     await put(BRIDGE);
     await host.sh('ip route add 10.20.0.0/16 via 192.0.2.1; ip route add blackhole 10.30.0.0/16');
     const { foreign } = await probe();
@@ -207,7 +207,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(foreign.map(({ to }) => to).join()).not.toContain('10.9.');
   });
 
-  it('tell from where somebody works on the host by SSH, unless that is a bridge of ours', async () => {
+  it('report addresses of SSH sessions, except those on their own bridges', async () => {
     await put(BRIDGE);
     const peers = ['10.44.0.7', '10.9.0.7'];
     const program = `
@@ -231,7 +231,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     }
   });
 
-  it('are not made where another machine answers under the address', async () => {
+  it('are not created if another machine answers under the address', async () => {
     const { hostKeyLine, close } = await mine.reach(host.place);
     close();
     await using other = await bridgeHost();
@@ -246,7 +246,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(known.hostKeyLine).toBe(first.hostKeyLine);
   });
 
-  it('name a host that is lost once it was reached, and go on with the others', async () => {
+  it('report a host that is lost during a session, and continue with the others', async () => {
     await using other = await bridgeHost();
     const grounds = [await mine.reach(host.place), await mine.reach(other.place)];
     await host.hangUp();
@@ -261,7 +261,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     for (const ground of grounds) ground.close();
   });
 
-  it('leave a host alone for a while that does not answer, and no other', async () => {
+  it('do not retry an unreachable host at once, and still reach others', async () => {
     const gone = { ...host.place, port: 1 };
     const why = await mine.reach(gone).catch((error: unknown) => error);
     expect(why).toMatchObject({ reason: 'Unreachable' });
@@ -269,7 +269,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     (await mine.reach(host.place)).close();
   });
 
-  describe('as every provider', () => {
+  describe('with the cases of every provider', () => {
     everyProvider(() => ({ provider: mine, place: host.place, nowhere: { ...host.place, port: 1 } }));
   });
 });

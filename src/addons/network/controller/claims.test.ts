@@ -95,7 +95,7 @@ it.each<[string, Network, Network, RegExp | undefined]>([
   else expect(hindrance).toMatchObject({ reason: 'CidrOverlap', message: expect.stringMatching(says) });
 });
 
-it('one that goes wants nothing, and has what it has', () => {
+it('a Network in deletion requests nothing, and keeps the addresses that it has', () => {
   const going = (has: Record<string, string>): Network => {
     const one = network('old', 1, {}, has);
     return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:09Z' } };
@@ -109,6 +109,6 @@ it('one that goes wants nothing, and has what it has', () => {
 it.each([
   [{ cidr: '10.9.0.0/24; reboot' }, /spec\.cidr "10\.9\.0\.0\/24; reboot"/],
   [{ gateway: '10.10.0.1' }, /spec\.gateway "10\.10\.0\.1"/],
-])('what the API server let pass all the same is refused here: %o', (spec, says) => {
+])('an invalid spec that the API server accepted is refused: %o', (spec, says) => {
   expect(hindranceOf(network('a', 1, spec), [])).toMatchObject({ reason: 'InvalidSpec', message: says });
 });

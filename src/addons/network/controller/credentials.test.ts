@@ -41,7 +41,7 @@ const going: Network = {
   metadata: { ...network.metadata, deletionTimestamp: '2026-01-01T00:00:09Z' },
 };
 
-it('keeps what it read for a Network that goes after its Secret, and for no other', async () => {
+it('keeps the last Secret for a Network in deletion, and for no other', async () => {
   const { server, of } = store();
   expect(await of(network)).toMatchObject({ password: 'p' });
   server.has = false;
@@ -49,7 +49,7 @@ it('keeps what it read for a Network that goes after its Secret, and for no othe
   expect(await of(going)).toMatchObject({ password: 'p' });
 });
 
-it('forgets it with the Network, however that went', async () => {
+it('forgets the Secret with its Network', async () => {
   const { server, of, lose } = store();
   await of(network);
   lose(network);

@@ -34,7 +34,7 @@ const bridges = async () => {
 };
 
 describe.skipIf(lack !== undefined)(`Networks over SSH${lack ? ` (this machine lacks ${lack})` : ''}`, () => {
-  it('are made beside each other, come back, change, and leave nothing', async () => {
+  it('are created beside each other, repaired, changed, and leave no trace', async () => {
     await make('first', { cidr: '10.9.0.0/24', gateway: '10.9.0.1' });
     await until(() => ready('first')).toMatchObject({ status: 'True' });
     expect(await bridges()).toEqual(['10.9.0.1/24']);

@@ -88,7 +88,7 @@ it.each([
   [0.5, 1],
   [0.9999, 1.2],
 ])(
-  'come ever more seldom, at last every five minutes, each by chance (%d) a fifth apart',
+  'retries of an unreachable host back off to five minutes, each with a jitter of a fifth (%d)',
   async (chance, by) => {
     await begin(chance);
     host.away = 'Unreachable';
@@ -100,7 +100,7 @@ it.each([
   },
 );
 
-it('begin anew with the first pause once the host was reached', async () => {
+it('retries start again with the first pause once the host was reached', async () => {
   await begin(0.5);
   host.away = 'Unreachable';
   await clock.advance(100_000);

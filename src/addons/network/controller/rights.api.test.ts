@@ -73,7 +73,7 @@ describe('the Secret of a Network', () => {
     return async () => void (await Promise.all([alice.close(), bob.close()]));
   });
 
-  it('is used for whoever may get it, and for nobody else', async () => {
+  it('is used only for users who may get it', async () => {
     await expect(make('bobs', { credentialsSecret: 'key' }, bob)).rejects.toThrow(
       /user ".*:bob" may not get secrets "key" in namespace/,
     );
@@ -81,7 +81,7 @@ describe('the Secret of a Network', () => {
     await expect(make('alices', { credentialsSecret: 'key' }, alice)).resolves.toBeDefined();
   });
 
-  it('is not used on other hosts, or otherwise, for whoever may not get it', async () => {
+  it('is not used for other hosts or settings by a user who may not get it', async () => {
     await make('hers', { credentialsSecret: 'key' }, alice);
     for (const spec of [{ hosts: [{ ip: '198.51.100.7' }] }, { gateway: '10.9.0.2' }])
       await expect(change('hers', spec, bob)).rejects.toThrow(/may not get secrets "key"/);
@@ -102,7 +102,7 @@ describe('the Secret of a Network', () => {
     await change('hers', { hosts: null }, bob);
   });
 
-  it('is read by the controller in namespaces that somebody let it serve alone', async () => {
+  it('is read by the controller only in served namespaces', async () => {
     const network = { cidr: '10.7.0.0/24', gateway: '10.7.0.1' };
     await make('unserved', { ...network, credentialsSecret: 'key' });
     await until(() => ready('unserved')).toMatchObject({
@@ -114,7 +114,7 @@ describe('the Secret of a Network', () => {
     await until(() => ready('unserved')).toMatchObject({ status: 'True' });
   });
 
-  it('may lack, or lack a key, which is said', async () => {
+  it('is reported if it is missing, or lacks a key', async () => {
     const hosts = [{ ip: '192.0.2.2' }];
     await make('lacks', { hosts, cidr: '10.8.0.0/24', gateway: '10.8.0.1' });
     await until(() => ready('lacks')).toMatchObject({
@@ -131,7 +131,7 @@ describe('the Secret of a Network', () => {
   });
 });
 
-it('the controller changes nothing of a Network but finalizers and status, whoever has its token', async () => {
+it('the token of the controller changes only finalizers and status of a Network', async () => {
   await make('held', { hosts: [], cidr: '10.6.0.0/24', gateway: '10.6.0.1' });
   const client = await test.clientAs('matryoshka-network');
   try {
@@ -148,7 +148,7 @@ it('the controller changes nothing of a Network but finalizers and status, whoev
   }
 });
 
-it('nobody but the controller says in the status where it goes with a Secret', async () => {
+it('only the controller writes the status of a Network', async () => {
   await make('told', { hosts: [], cidr: '10.5.0.0/24', gateway: '10.5.0.1' });
   const client = await test.clientAs('matryoshka-network');
   try {
@@ -207,7 +207,7 @@ describe('bad input', () => {
     ['10.0.0.0/8', '10.0.0.1'],
     ['192.168.7.252/30', '192.168.7.254'],
     ['169.252.0.0/15', '169.252.0.1'],
-  ])('is no gateway within %s: but %s is one', async (cidr, gateway) => {
+  ])('in network %s does not include gateway %s', async (cidr, gateway) => {
     const made = make('good', { cidr, gateway, hosts: [] });
     await expect(made).resolves.toBeDefined();
     await test.client.delete(NETWORKS, test.key('good'));

@@ -14,7 +14,7 @@ const ground = (more: Partial<Ground>): Ground => ({
   ...more,
 });
 
-it('leaves no connection open where reaching another host fails by a fault of the program', async () => {
+it('closes the other connections if reaching a host throws', async () => {
   const later = Promise.withResolvers<void>();
   const closed: string[] = [];
   const provider: Provider = {
@@ -30,7 +30,7 @@ it('leaves no connection open where reaching another host fails by a fault of th
   expect(closed).toEqual(['192.0.2.2']);
 });
 
-it('lets each host come to its end before it tells of a fault with another', async () => {
+it('waits for each host before it reports an error of another', async () => {
   const later = Promise.withResolvers<void>();
   const ended: string[] = [];
   const slow = async () => {
@@ -53,7 +53,7 @@ it('lets each host come to its end before it tells of a fault with another', asy
   expect(ended).toEqual(['192.0.2.2']);
 });
 
-it('does not wait for a host that somebody let go, unless the Network still names it', async () => {
+it('skips an abandoned host, unless the Network still names it', async () => {
   const tried: string[] = [];
   const provider: Provider = {
     async reach({ ip }) {

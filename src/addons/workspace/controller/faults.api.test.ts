@@ -94,7 +94,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
 }
 
 it.each(FATES)(
-  'a life ends the same whichever write the controller %s',
+  'the scenario has the same end whichever write the controller %s',
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
@@ -104,7 +104,7 @@ it.each(FATES)(
   300_000,
 );
 
-it('nothing is left of any life', async () => {
+it('no pod and no volume of any scenario is left', async () => {
   const left = async () => {
     const where = { namespace: test.namespace };
     const [pods, claims] = [

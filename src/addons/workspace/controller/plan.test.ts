@@ -71,19 +71,19 @@ describe('a workspace is stopped', () => {
   });
 });
 
-describe('what is written', () => {
+describe('the plan of a workspace', () => {
   const now = new Date(at(10));
   const none = { pod: undefined, claim: undefined };
   const storage = { size: '1Gi' };
   const done = { status: { phase: 'Failed' } };
   const NOTHING = { claim: undefined, pod: undefined, remove: undefined, hindrance: undefined };
-  it('is volume and pod, and no volume where none is asked for', () => {
+  it('has volume and pod, and no volume if none is requested', () => {
     const plan = planOf(workspace({ storage }), none, now);
     expect(plan.claim?.metadata.name).toBe('w');
     expect(plan.pod?.metadata.name).toBe('w');
     expect(planOf(workspace(), none, now).claim).toBeUndefined();
   });
-  it('is nothing where all is there', () => {
+  it('is empty if pod and volume exist', () => {
     expect(planOf(workspace({ storage }), { pod: owned('mine'), claim: owned('mine') }, now)).toEqual(
       NOTHING,
     );
@@ -92,7 +92,7 @@ describe('what is written', () => {
     ['its own pod goes', owned('mine'), { remove: { metadata: { uid: 'pod' } } }],
     ['one that goes is left', owned('mine', { deletionTimestamp: at(1) }), NOTHING],
     ['another’s is left', owned('other'), NOTHING],
-  ])('is little when it is stopped: %s', (_what, pod, wanted) => {
+  ])('only removes the pod of a stopped workspace: %s', (_what, pod, wanted) => {
     expect(planOf(workspace({ running: false }), { pod, claim: undefined }, now)).toMatchObject(wanted);
   });
   it.each<[string, WorkspacePod, string]>([
@@ -100,14 +100,14 @@ describe('what is written', () => {
     ['of its own that goes', owned('mine', { deletionTimestamp: at(1) }), 'FormerGoing'],
     ['of somebody else', { metadata: { name: 'w' } }, 'NameTaken'],
     ['of a Workspace of another group', owned('other', {}, 'x.io/v1'), 'NameTaken'],
-  ])('is nothing while there is a pod %s', (_whose, pod, reason) => {
+  ])('is empty while there is a pod %s', (_whose, pod, reason) => {
     expect(planOf(workspace(), { pod, claim: undefined }, now)).toMatchObject({
       pod: undefined,
       remove: undefined,
       hindrance: { reason },
     });
   });
-  it('is another pod for one that ended, a while after it began', () => {
+  it('replaces a pod that ended, a while after it was created', () => {
     const ended = { ...owned('mine'), ...done };
     expect(planOf(workspace(), { pod: ended, claim: undefined }, now).remove).toBe(ended);
     expect(planOf(workspace(), { pod: ended, claim: undefined }, new Date(at(0))).remove).toBeUndefined();

@@ -57,7 +57,7 @@ it.each<[string, number, () => Promise<number | undefined>]>([
   ['text that is no UTF-8', 3, () => send(framed(Buffer.of(0x0a, 2, 0xff, 0xfe)))],
   ['more bytes than any message has', 8, () => send(framed(Buffer.alloc(70_000)))],
   ['a method that is none', 12, () => send(framed(message()), {}, '/pb.CloudIdeService/dropTables')],
-])('%s ends with status %i, and makes nothing', async (_what, code, act) => {
+])('%s ends with status %i, and creates nothing', async (_what, code, act) => {
   expect(await act()).toBe(code);
   expect(await test.client.find(WORKSPACES, test.key('bad'))).toBeUndefined();
   const query = { name: 'bad', namespace: test.namespace };

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await test.client.patch(QUOTAS, test.key('storage'), { status }, by);
 });
 
-describe('a call is refused, and nothing is made,', () => {
+describe('a call is refused, and creates nothing,', () => {
   it.each([
     ['without a token', ''],
     ['with one that is nobody’s', 'nobodys'],
@@ -60,7 +60,7 @@ describe('a call is refused, and nothing is made,', () => {
     [START, 'update'],
     ['stopSpace', 'update'],
     ['keepSpace', 'update'],
-  ])('%s without the right to %s', async (method, verb) => {
+  ])('%s without permission to %s', async (method, verb) => {
     const name = `right-${method.toLowerCase().slice(0, 40)}`;
     const { uid, resourceVersion } = (await stopped(name)).metadata;
     const others = ['get', 'list', 'create', 'update', 'delete'].filter((one) => one !== verb);
@@ -93,14 +93,14 @@ describe('a call is refused, and nothing is made,', () => {
     expect(await find('refused')).toBeUndefined();
   });
 
-  it('for a name that is taken, which keeps what it has', async () => {
+  it('for a name that is taken, whose workspace stays', async () => {
     const before = await stopped('taken');
     expect(await test.call(CREATE, info('taken'))).toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await find('taken'))?.metadata.uid).toBe(before.metadata.uid);
   });
 });
 
-describe('a workspace that cannot run ends its call, and is gone', () => {
+describe('a workspace that cannot run ends its call, and is removed', () => {
   /** Checks that the Workspace is gone. The garbage collector would remove its pods and volumes. */
   const gone = async (name: string) => {
     expect(await find(name)).toBeUndefined();
@@ -132,7 +132,7 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
     await gone('quota');
   });
 
-  it('for a pod of somebody else by that name, which stays', async () => {
+  it('for a foreign pod of that name, which stays', async () => {
     const containers = [{ name: 'theirs', image: 'x' }];
     const theirs: KubeObject & { spec: object } = { metadata: test.key('theirs'), spec: { containers } };
     const { uid } = (await test.client.create(PODS, theirs)).metadata;
@@ -144,7 +144,7 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
     expect((await test.client.get(PODS, test.key('theirs'))).metadata.uid).toBe(uid);
   });
 
-  it('for its deadline, with what it waited for', async () => {
+  it('at its deadline, with the reason', async () => {
     const answered = await test.call(CREATE, info('late', { image: 'silent' }), { withinMs: 3_000 });
     expect(answered).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
@@ -153,7 +153,7 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
     await until(() => find('late')).toBeUndefined();
   });
 
-  it('for a caller that goes', async () => {
+  it('if the caller cancels', async () => {
     const going = new AbortController();
     const call = test.call(CREATE, info('left', { image: 'silent' }), { signal: going.signal });
     await until(() => find('left')).toBeDefined();
@@ -162,14 +162,14 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
     await until(() => find('left')).toBeUndefined();
   });
 
-  it('for somebody who removes it', async () => {
+  it('if a user deletes it', async () => {
     const call = test.call(CREATE, info('removed', { image: 'silent' }));
     await until(() => find('removed')).toBeDefined();
     await test.client.delete(WORKSPACES, test.key('removed'));
     expect(await call).toMatchObject({ code: 'ABORTED' });
   });
 
-  it('though its server died meanwhile', async () => {
+  it('though its server died', async () => {
     const annotations = {
       [workspaceAnnotations.awaitedUntil]: new Date(lateClock.now().getTime() + 1_500).toISOString(),
     };
@@ -181,14 +181,14 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
   });
 });
 
-describe('what somebody only waits for', () => {
+describe('a workspace that a call waits for', () => {
   const annotationsOf = async (name: string) => (await find(name))?.metadata.annotations ?? {};
 
   it.each([
     ['started', START],
     ['stopped', 'stopSpace'],
     ['used', 'keepSpace'],
-  ])('stays once it was %s by somebody else, though its server died', async (name, method) => {
+  ])('stays once it was %s by another call, though its server died', async (name, method) => {
     const awaitedUntil = new Date(lateClock.now().getTime() + 600_000).toISOString();
     const annotations = {
       [workspaceAnnotations.awaitedUntil]: awaitedUntil,
@@ -206,7 +206,7 @@ describe('what somebody only waits for', () => {
   it.each([
     ['wanted', 'keepSpace', 'DEADLINE_EXCEEDED'],
     ['halted', 'stopSpace', 'ABORTED'],
-  ])('stays %s where somebody else did that while it was made', async (name, method, code) => {
+  ])('stays %s if another call did that during the creation', async (name, method, code) => {
     const call = test.call(CREATE, info(name, { image: 'silent' }), { withinMs: 3_000 });
     await until(() => find(name)).toBeDefined();
     expect((await test.call(method, query(name))).code).toBe('OK');
@@ -215,7 +215,7 @@ describe('what somebody only waits for', () => {
   });
 });
 
-describe('a start that comes to nothing', () => {
+describe('a start that fails', () => {
   it('leaves the workspace stopped', async () => {
     await stopped('asleep');
     const answered = await test.call(START, query('asleep'), { withinMs: 2_000 });
@@ -224,7 +224,7 @@ describe('a start that comes to nothing', () => {
     expect((await find('asleep'))?.metadata.annotations ?? {}).toEqual({});
   });
 
-  it('leaves one running that somebody else has started', async () => {
+  it('leaves a workspace running that another user has started', async () => {
     await stopped('awake');
     await test.client.patch(WORKSPACES, test.key('awake'), { spec: { running: true } }, { type: 'merge' });
     const answered = await test.call(START, query('awake'), { withinMs: 2_000 });
@@ -232,7 +232,7 @@ describe('a start that comes to nothing', () => {
     expect((await find('awake'))?.spec.running).toBe(true);
   });
 
-  it('has no workspace', async () => {
+  it('gives NOT_FOUND without a workspace', async () => {
     expect((await test.call(START, query('nowhere'))).code).toBe('NOT_FOUND');
     expect((await test.call('getPodSpaceStatus', query('nowhere'))).code).toBe('NOT_FOUND');
     expect((await test.call('stopSpace', query('nowhere'))).code).toBe('NOT_FOUND');
@@ -240,7 +240,7 @@ describe('a start that comes to nothing', () => {
   });
 });
 
-it('passes over fields that it does not know', async () => {
+it('the server ignores unknown fields', async () => {
   // Field 99, a number.
   const more = Buffer.of(0x98, 0x06, 0x01);
   expect(await test.call('deleteSpace', query('nothing'), { more })).toMatchObject({ code: 'NOT_FOUND' });

@@ -12,7 +12,7 @@ import { infoOf, keyFrom, reportedOf, workspaceFrom } from './messages.ts';
 const info = { name: 'w', namespace: 'n', image: 'x', port: 1, resourceLimit: null };
 
 describe('a PodInfo', () => {
-  it('is a Workspace without limits and volume where it names none', () => {
+  it('becomes a Workspace without limits and volume if it names none', () => {
     expect(workspaceFrom(info)).toEqual({
       key: { namespace: 'n', name: 'w' },
       spec: { image: 'x', port: 1 },
@@ -21,7 +21,7 @@ describe('a PodInfo', () => {
     expect(workspaceFrom(empty).spec).toEqual({ image: 'x', port: 1 });
   });
 
-  it('is one with those that it names', () => {
+  it('becomes a Workspace with the limits and the volume that it names', () => {
     const resourceLimit = { cpu: '1.5', Memory: '2Gi', Storage: '10Gi' };
     expect(workspaceFrom({ ...info, resourceLimit }).spec).toEqual({
       image: 'x',
@@ -31,7 +31,7 @@ describe('a PodInfo', () => {
     });
   });
 
-  it('is refused with all that is wrong, each with its value and what to write', () => {
+  it('is rejected with all errors, each with its value and the fix', () => {
     const wrong = { ...info, name: 'A', port: 0, resourceLimit: { cpu: '', Memory: '1 GB', Storage: '' } };
     expect(() => workspaceFrom(wrong)).toThrow(
       expect.objectContaining({
@@ -43,20 +43,20 @@ describe('a PodInfo', () => {
     );
   });
 
-  it.each([undefined, null, 'text', {}])('%j is none', (message) => {
+  it.each([undefined, null, 'text', {}])('is rejected if it is %j', (message) => {
     expect(() => workspaceFrom(message)).toThrow(CallError);
     expect(() => keyFrom(message)).toThrow(CallError);
   });
 });
 
-describe('a Workspace as it is told', () => {
+describe('a Workspace in an answer', () => {
   const metadata = { namespace: 'n', name: 'w' };
   const fresh: Workspace = { metadata, spec: { image: 'x', port: 80 } };
-  it('has a phase and a port before anybody looked at it', () => {
+  it('has a phase and a port before it has a status', () => {
     expect(reportedOf(fresh)).toEqual({ status: 1, message: 'Pending' });
     expect(infoOf(fresh)).toEqual({ nodeName: '', ip: '', port: 80 });
   });
-  it('is where its pod is', () => {
+  it('has the address of its pod', () => {
     const status = { phase: 'Running', nodeName: 'a', ip: '10.0.0.1', port: 81 } as const;
     expect(infoOf({ ...fresh, status })).toEqual({ nodeName: 'a', ip: '10.0.0.1', port: 81 });
   });
@@ -72,10 +72,10 @@ describe('an error', () => {
     ['Forbidden', 'the namespace is being terminated', 'FAILED_PRECONDITION'],
     ['Timeout', 'x', 'UNAVAILABLE'],
     ['Unauthorized', 'x', 'UNAVAILABLE'],
-  ])('of the API server, %s: %s, is %s', (reason, message, code) => {
+  ])('from the API server, %s: %s, becomes %s', (reason, message, code) => {
     expect(callErrorOf(new ApiError(reason, message, { status: 0 })).code).toBe(code);
   });
-  it('of a review is one that passes, and any other tells nothing', () => {
+  it('in a review becomes UNAVAILABLE, and any other one reveals nothing', () => {
     expect(callErrorOf(new ReviewFailed('later')).code).toBe('UNAVAILABLE');
     const ours = callErrorOf(new TypeError('secret'));
     expect([ours.code, ours.message]).toEqual(['INTERNAL', expect.not.stringContaining('secret')]);
@@ -94,7 +94,7 @@ describe('a caller', () => {
     for (const value of values) metadata.add('authorization', value);
     return metadata;
   };
-  it('is who his one token says', async () => {
+  it('is the user of its only token', async () => {
     expect(await nobody.personOf(of('Bearer good'))).toMatchObject({ username: 'a' });
     expect(await nobody.personOf(of('bearer good'))).toMatchObject({ username: 'a' });
   });
@@ -105,11 +105,11 @@ describe('a caller', () => {
     [['Bearer bad']],
     [['Bearer good', 'Bearer good']],
     [['Bearer a b']],
-  ])('is nobody with %j', async (values) => {
+  ])('is unauthenticated with %j', async (values) => {
     await expect(nobody.personOf(of(...values))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('has a right for two seconds once it was asked for, and one that was refused is asked anew', async () => {
+  it('keeps a permission for two seconds; a refusal is checked again each time', async () => {
     const clock = createManualClock();
     const asked: unknown[] = [];
     let refusal: string | undefined = 'you may not';

@@ -46,8 +46,8 @@ async function make(name: string, running: boolean, image = 'editor'): Promise<v
 }
 const find = (name: string) => test.client.find<Workspace>(WORKSPACES, test.key(name));
 
-describe('a workspace that is created:', () => {
-  it('one that was made though the answer was lost is the call’s own', async () => {
+describe('a call that creates a workspace', () => {
+  it('succeeds if only the answer of the creation was lost', async () => {
     lost.push({ write: 'create', isDone: true });
     expect(await test.call(CREATE, info('found'))).toMatchObject({
       code: 'OK',
@@ -56,7 +56,7 @@ describe('a workspace that is created:', () => {
     expect((await find('found'))?.metadata.annotations ?? {}).toEqual({});
   });
 
-  it('one that was not made is told so, and may be asked for again', async () => {
+  it('reports that nothing was created, and may be repeated', async () => {
     lost.push({ write: 'create', isDone: false });
     expect(await test.call(CREATE, info('never'))).toMatchObject({
       code: 'UNAVAILABLE',
@@ -66,7 +66,7 @@ describe('a workspace that is created:', () => {
     expect((await test.call(CREATE, info('never'))).code).toBe('OK');
   });
 
-  it('somebody else’s of that name is never taken for it', async () => {
+  it('never adopts a foreign workspace of that name', async () => {
     const spec = { image: 'silent', port: 1 };
     const { uid } = (await test.client.create<Workspace>(WORKSPACES, { metadata: test.key('theirs'), spec }))
       .metadata;
@@ -75,19 +75,19 @@ describe('a workspace that is created:', () => {
     expect((await find('theirs'))?.metadata.uid).toBe(uid);
   });
 
-  it('one that cannot be marked as answered is removed', async () => {
+  it('removes the workspace if it cannot be annotated as answered', async () => {
     lost.push({ write: 'update', isDone: false });
     expect((await test.call(CREATE, info('unmarked'))).code).toBe('UNAVAILABLE');
     expect(await find('unmarked')).toBeUndefined();
   });
 
-  it('one that was marked though the answer was lost is answered, and stays', async () => {
+  it('succeeds if only the answer of the annotation was lost', async () => {
     lost.push({ write: 'update', isDone: true });
     expect((await test.call(CREATE, info('marked'))).code).toBe('OK');
     expect((await find('marked'))?.metadata.annotations ?? {}).toEqual({});
   });
 
-  it('one whose mark the API server refuses, as it was written since, is marked all the same', async () => {
+  it('repeats the annotation after a conflict', async () => {
     const error = new ApiError('Conflict', 'it was written since', { status: 409 });
     lost.push({ write: 'update', isDone: false, error });
     expect((await test.call(CREATE, info('written'))).code).toBe('OK');
@@ -95,7 +95,7 @@ describe('a workspace that is created:', () => {
     expect((await find('written'))?.metadata.annotations ?? {}).toEqual({});
   });
 
-  it('its removal is tried again', async () => {
+  it('repeats the removal of the workspace', async () => {
     lost.push({ write: 'delete', isDone: false }, { write: 'delete', isDone: true });
     expect((await test.call(CREATE, info('stubborn', 'misnamed'))).code).toBe('INVALID_ARGUMENT');
     expect(await find('stubborn')).toBeUndefined();
@@ -113,7 +113,7 @@ describe.each([
     return found && { running: found.spec.running, annotations: found.metadata.annotations ?? {} };
   };
 
-  it('of a start is undone, told so, and may be asked for again', async () => {
+  it('in a start is undone and reported, and may be repeated', async () => {
     const name = called('start');
     await make(name, false);
     lost.push({ write: 'patch', isDone });
@@ -123,7 +123,7 @@ describe.each([
     expect(await stateOf(name)).toEqual({ running: true, annotations: {} });
   });
 
-  it('of the mark of a start decides: who was told that it runs keeps it', async () => {
+  it('in the annotation of a start decides whether the workspace keeps running', async () => {
     const name = called('marked-start');
     await make(name, false);
     lost.push({ write: 'update', isDone });
@@ -131,7 +131,7 @@ describe.each([
     expect(await stateOf(name)).toEqual({ running: isDone, annotations: {} });
   });
 
-  it('of the stop after a start in vain is made again', async () => {
+  it('in the stop after a failed start is repeated', async () => {
     const name = called('start-in-vain');
     await make(name, false, 'misnamed');
     lost.push({ write: 'patch', isDone, after: 1 });
@@ -139,7 +139,7 @@ describe.each([
     expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
   });
 
-  it('of a stop is told, and may be asked for again', async () => {
+  it('in a stop is reported, and may be repeated', async () => {
     const name = called('stop');
     await make(name, true);
     lost.push({ write: 'patch', isDone });
@@ -149,7 +149,7 @@ describe.each([
     expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
   });
 
-  it('of a stop while it is made ends that call, or leaves it to that call', async () => {
+  it('in a stop during a creation ends that call, or leaves it unaffected', async () => {
     const name = called('stop-early');
     const creating = test.call(CREATE, info(name, 'silent'), { withinMs: 3_000 });
     await expect.poll(() => find(name)).toBeDefined();
@@ -159,7 +159,7 @@ describe.each([
     expect(await stateOf(name)).toEqual(isDone ? { running: false, annotations: {} } : undefined);
   });
 
-  it('of a use is told, and told again is no second one', async () => {
+  it('in a keepSpace is reported, and a repetition keeps the first time', async () => {
     const name = called('keep');
     await make(name, true);
     lost.push({ write: 'patch', isDone });
@@ -171,7 +171,7 @@ describe.each([
     expect(second).toEqual(first ?? expect.any(String));
   });
 
-  it('of a deletion is told, and asked for again there is none', async () => {
+  it('in a deletion is reported, and a repetition finds no workspace', async () => {
     const name = called('delete');
     await make(name, false);
     lost.push({ write: 'delete', isDone });

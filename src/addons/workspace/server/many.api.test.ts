@@ -29,7 +29,7 @@ const make = (name: string, running: boolean) =>
   });
 const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 20_000 });
 
-it('a thousand who wait cost one watch', async () => {
+it('a thousand waiting calls cost one watch', async () => {
   await make('many', true);
   const calls = Array.from({ length: CALLERS }, () => test.call(START, query('many'), { withinMs: 50_000 }));
   await until(() => test.client.find(PODS, test.key('many'))).toBeDefined();
@@ -48,7 +48,7 @@ it('a thousand who wait cost one watch', async () => {
   expect(watched).toEqual(['workspaces']);
 }, 120_000);
 
-it('a new certificate is taken up while calls go on', async () => {
+it('a new certificate is used while calls continue', async () => {
   const [host = '', port = ''] = test.address().split(':');
   const served = () =>
     new Promise<string>((resolve, reject) => {
@@ -71,7 +71,7 @@ it('a new certificate is taken up while calls go on', async () => {
   expect((await test.call('getPodSpaceStatus', query('many'))).code).toBe('OK');
 });
 
-it('those who wait when the server stops are told so, and what they made is gone', async () => {
+it('waiting calls get UNAVAILABLE when the server stops, and their changes are undone', async () => {
   await make('stopped', false);
   const info = { ...query('made'), image: 'silent', port: 1 };
   const calls = [

@@ -20,7 +20,7 @@ const create = (name: string, more: object = {}, asked = {}) =>
 const RUNS = { ip: '10.20.30.40', port: 9999 };
 
 describe('a workspace over gRPC', () => {
-  it('is created, tells where it runs, and is deleted', async () => {
+  it('is created, reports its node and address, and is deleted', async () => {
     const node = `${test.namespace}-node`;
     const created = await create('whole', {
       resourceLimit: { cpu: '500m', Memory: '1Gi', Storage: '2Gi' },
@@ -88,7 +88,7 @@ describe('a workspace over gRPC', () => {
     });
   });
 
-  it('is kept by whoever uses it, by one write at a time', async () => {
+  it('records the use by keepSpace, and is stopped after its idle time', async () => {
     await create('kept');
     await test.client.patch(
       WORKSPACES,

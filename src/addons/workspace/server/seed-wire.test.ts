@@ -39,7 +39,7 @@ const described = z.object({
   }),
 });
 
-it.each(Object.entries(MESSAGES))('message %s has these fields, numbers and types', (name, fields) => {
+it.each(Object.entries(MESSAGES))('message %s keeps its fields, numbers and types', (name, fields) => {
   const { type } = described.parse(answered[`pb.${name}`]);
   const found = type.field.map((one) => {
     const of = one.typeName ? [one.typeName.split('.').at(-1)] : [];
@@ -49,7 +49,7 @@ it.each(Object.entries(MESSAGES))('message %s has these fields, numbers and type
 });
 
 it.each(Object.entries(METHODS))(
-  'method %s takes and answers these, one of each',
+  'method %s keeps its types of request and answer, without streams',
   (name, [takes, answers]) => {
     const method = cloudIdeService()[name];
     expect(method).toMatchObject({
@@ -63,7 +63,7 @@ it.each(Object.entries(METHODS))(
   },
 );
 
-it('a message is these bytes', () => {
+it('a message keeps its bytes', () => {
   const { requestSerialize, responseDeserialize } = cloudIdeService()['createSpaceAndWaitForRunning'] ?? {};
   const info = { name: 'a', namespace: 'b', image: 'c', port: 300 };
   const limit = { cpu: '1', Memory: '2Gi', Storage: '3Gi' };

@@ -56,7 +56,7 @@ function call(username: string): Promise<status | undefined> {
   );
 }
 
-it('lets nobody take all the places of the others', async () => {
+it('a user cannot use up the calls of other users', async () => {
   const calls = Array.from({ length: 2_000 }, () => call('alice'));
   await expect.poll(() => waiting, { timeout: 20_000 }).toBe(2_000);
   expect(await call('alice')).toBe(status.RESOURCE_EXHAUSTED);
@@ -67,7 +67,7 @@ it('lets nobody take all the places of the others', async () => {
   expect(new Set(await Promise.all(calls))).toEqual(new Set([status.UNAVAILABLE]));
 });
 
-it('ends although somebody watches its health', async () => {
+it('closes although a client watches its health', async () => {
   const watch = client.makeServerStreamRequest(HEALTH, same, same, Buffer.alloc(0));
   const ended = new Promise((resolve) => watch.once('error', resolve));
   await new Promise((resolve) => watch.once('data', resolve));

@@ -16,13 +16,13 @@ function planned() {
 const agreed = (hash: string) => ({ [annotations.plan]: hash });
 const other = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }, { ip: '10.0.0.4' }] } };
 
-describe('a request that names its plan', () => {
-  it('is accepted while the plan is that one', () => {
+describe('a request with a plan hash', () => {
+  it('is accepted while the plan has that hash', () => {
     expect(signal({ word: 'creating', extraAnnotations: agreed(planned().hash) })).toBe('requested');
     expect(signal({ word: 'creating', extraAnnotations: agreed('0'.repeat(64)) })).toBe('plan-changed');
   });
 
-  it('waits where it is another, and says the difference as long as it is known', () => {
+  it('waits if the plan changed, and reports the difference while it is known', () => {
     const plan = planned();
     const given = {
       word: 'creating',
@@ -49,7 +49,7 @@ describe('a request that names its plan', () => {
     expect(unknown).not.toHaveProperty('plan');
   });
 
-  it('begins with the machines that the dry run saw, and with no others', () => {
+  it('is accepted only with the machines that the dry run saw', () => {
     const known = planned();
     const seen = { '10.0.0.2': 'machine-a' };
     const hash = planHash(create.name, withSeen(presentPlan(snapshot({}), create), seen), 0);
@@ -69,7 +69,7 @@ describe('a request that names its plan', () => {
     expect(signal(given({ hash: known.hash, seen }))).toBe('plan-changed');
   });
 
-  it('keeps the plan while something else holds it up, and for no longer', () => {
+  it('keeps its plan in status during a pause, and drops a plan of another hash', () => {
     const plan = planned();
     const given = (hash: string) =>
       snapshot({
@@ -82,7 +82,7 @@ describe('a request that names its plan', () => {
     expect(statusAfter(given('0'.repeat(64)), held)).not.toHaveProperty('plan');
   });
 
-  it('says nothing of the next request, once it is accepted', () => {
+  it('does not restrict the next request after it was accepted', () => {
     const hash = planned().hash;
     const ended = { ...operation, result: 'failed' as const, recorded: true, requestId: 'r0', plan: hash };
     const given = {

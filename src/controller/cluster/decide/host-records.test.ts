@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { creating, held, joined, operation, outcome } from './testing/given.fixture.ts';
 
-it('joins a host that was remembered as unclean', () => {
+it('sets an Unclean host to Joined after a successful run', () => {
   const unclean = held.map((record) => ({ ...record, status: { state: 'Unclean' as const } }));
   const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
   const done = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: unclean };
@@ -10,7 +10,7 @@ it('joins a host that was remembered as unclean', () => {
   });
 });
 
-describe('a host whose record somebody deleted meanwhile', () => {
+describe('a host whose Host record was deleted meanwhile', () => {
   const [first, ...others] = held;
   const ip = first?.spec.ip ?? '';
   const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: others };
@@ -24,7 +24,7 @@ describe('a host whose record somebody deleted meanwhile', () => {
     report: { success: false, message: 'x', hosts: [{ ip, ok: true, did }] },
   });
 
-  it('is taken again where a run made it, once everything is written down of the others', () => {
+  it('is held again if the run joined it, after the other records are written', () => {
     const attempt = { kind: 'succeeded' as const, report };
     expect(outcome({ ...given, attempt })).toMatchObject({ effects: [{ kind: 'note', hosts: [{}, {}] }] });
     expect(outcome({ ...written, attempt })).toMatchObject(again);
@@ -32,7 +32,7 @@ describe('a host whose record somebody deleted meanwhile', () => {
     expect(outcome({ ...given, attempt: failed([]) })).toMatchObject({ kind: 'end', result: 'failed' });
   });
 
-  it('is left to the cluster that has it now, and the operation ends as its run did', () => {
+  it('stays with the cluster that holds it now, and the operation ends as its run did', () => {
     const taken = { ...written, takenAway: [ip] };
     // The outcome continues with the kubeconfig, which comes last.
     expect(outcome({ ...taken, attempt: { kind: 'succeeded', report } })).toMatchObject({
@@ -44,7 +44,7 @@ describe('a host whose record somebody deleted meanwhile', () => {
     });
   });
 
-  it('is taken again as touched where nobody knows how far a run came', () => {
+  it('is held again if the progress of the run is unknown', () => {
     const touched = others.map((record) => ({
       ...record,
       status: { state: 'Held' as const, touched: true },
@@ -55,12 +55,12 @@ describe('a host whose record somebody deleted meanwhile', () => {
   });
 });
 
-describe('a deletion in the middle of a run', () => {
+describe('a deletion during a run', () => {
   const note = { effects: [{ kind: 'note', hosts: held.map(() => ({ status: { touched: true } })) }] };
   const blocked = { reason: 'FailedCreate', message: 'quota', outdated: false };
   const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: held, deleted: true };
 
-  it('counts each host as touched before anybody forgets what ran', () => {
+  it('counts each host as touched first', () => {
     expect(outcome({ ...given, attempt: { kind: 'running', step: 'nodes' } })).toMatchObject(note);
     expect(outcome({ ...given, operation: { ...operation, attempt: 2 } })).toMatchObject(note);
   });
@@ -68,12 +68,12 @@ describe('a deletion in the middle of a run', () => {
   it.each<[string, Parameters<typeof outcome>[0]]>([
     ['nothing ran yet', { attempt: { kind: 'absent' } }],
     ['its pod could not start', { attempt: { kind: 'running', blocked } }],
-  ])('takes them for untouched where %s', (_, more) => {
+  ])('counts no host as touched if %s', (_, more) => {
     expect(outcome({ ...given, ...more })).toMatchObject({ kind: 'accept', operation: 'delete' });
   });
 });
 
-it('does not count hosts as touched by a run whose pod never started, when its time is over', () => {
+it('counts no host as touched if the pod of a run never started before the deadline', () => {
   const blocked = { reason: 'FailedCreate', message: 'quota', outdated: false };
   const late = { ...creating, now: new Date('2026-01-02T00:00:00Z'), hosts: held };
   const given = { ...late, operation: { ...operation, step: 'nodes' } };
@@ -83,7 +83,7 @@ it('does not count hosts as touched by a run whose pod never started, when its t
   });
 });
 
-it('counts each host as touched where a run is ended by its time, or does not say what it did', () => {
+it('counts each host as touched if a run exceeds its time or reports nothing', () => {
   const late = { ...creating, now: new Date('2026-01-02T00:00:00Z'), hosts: held };
   const note = { effects: [{ kind: 'note', hosts: held.map(() => ({ status: { touched: true } })) }] };
   const running = { ...late, operation: { ...operation, step: 'nodes' } };
@@ -94,7 +94,7 @@ it('counts each host as touched where a run is ended by its time, or does not sa
   expect(outcome({ ...running, hosts, attempt })).toMatchObject({ reason: 'DeadlineExceeded' });
 });
 
-it('remembers of a failed run who joined, what each host showed, and what it said', () => {
+it('records joined hosts, machine ids, host keys and messages of a failed run', () => {
   const [first, second] = held.map(({ spec }) => spec.ip);
   const hosts = [
     {
@@ -130,7 +130,7 @@ it('remembers of a failed run who joined, what each host showed, and what it sai
   );
 });
 
-it('gives back hosts that nobody got in to, whose addresses are then free for others', () => {
+it('releases untouched hosts that the run could not log in to', () => {
   const [first, second, third] = held.map(({ spec }) => spec.ip);
   const no = { ok: false, did: [], message: 'refuses the key' };
   const hosts = [
@@ -168,7 +168,7 @@ it('gives back hosts that nobody got in to, whose addresses are then free for ot
   expect(outcome({ ...given, hosts: rest, attempt })).toMatchObject({ kind: 'end', result: 'failed' });
 });
 
-it('a deletion writes no host keys: their Secret goes with the cluster, and its namespace may take none', () => {
+it('writes no host keys during a deletion', () => {
   const [away, ...others] = joined.map(({ spec }) => spec.ip);
   const hostKeys = ['ssh-ed25519 A'];
   const hosts = [
@@ -199,7 +199,7 @@ it('waits before it fetches a kubeconfig again', () => {
   expect(outcome(given)).toMatchObject({ kind: 'wait', ms: 20_000 });
 });
 
-it('does not keep, over and over, what was fetched and is no kubeconfig', () => {
+it('keeps no fetched text that is not a kubeconfig, and retries with growing pauses', () => {
   const report = { success: true, message: '', hosts: [], kubeconfig: '<html>' };
   const given = {
     ...creating,
@@ -229,7 +229,7 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
   expect(outcome({ ...later, attempts: tried })).toMatchObject({ kind: 'wait', ms: 430_000 });
 });
 
-it('writes down new labels first, then what the run said of the host', () => {
+it('writes new labels first, then the result of the host', () => {
   const [, , worker] = joined;
   if (!worker) throw new Error('there is no worker');
   const host = { ip: worker.spec.ip, name: worker.spec.name, duties: worker.spec.duties };
@@ -266,7 +266,7 @@ it('writes down new labels first, then what the run said of the host', () => {
   });
 });
 
-describe('a host that missed something by an earlier run', () => {
+describe('a host that missed changes of an earlier run', () => {
   const [first, ...others] = joined;
   const missed = {
     operation: 'replace',
@@ -311,7 +311,7 @@ describe('a host that missed something by an earlier run', () => {
     );
   };
 
-  it('still has missed it where a run connected to others alone', () => {
+  it('keeps its last result if a later run connects only to other hosts', () => {
     const ips = others.map(({ spec }) => spec.ip);
     const one = first?.spec.ip ?? '';
     expect(noted([one])).toEqual([one]);

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { isUsable, kubeconfigIn, pointedAt } from './kubeconfig.ts';
 
-it('reads no end from a kubeconfig without a certificate, and takes what is none for missing', () => {
+it('reads no expiry from a kubeconfig without a certificate; an invalid one is missing', () => {
   expect(kubeconfigIn('users: [{name: a, user: {token: t}}]')).toEqual({ kind: 'present' });
   expect(kubeconfigIn('[]')).toEqual({ kind: 'missing' });
   const broken = 'users: [{name: a, user: {client-certificate-data: bm9uZQ==}}]';
   expect(kubeconfigIn(broken)).toEqual({ kind: 'missing' });
 });
 
-it('takes no text that would hold up whoever reads it', () => {
+it('refuses a text that would be slow to parse', () => {
   const text = 'users: [{name: a, user: {token: t}}]\n';
   const keys = (count: number) => Array.from({ length: count }, (_, at) => `k${at}: 1\n`).join('');
   expect(kubeconfigIn(text + keys(100_000))).toEqual({ kind: 'missing' });
@@ -18,14 +18,14 @@ it('takes no text that would hold up whoever reads it', () => {
   expect(kubeconfigIn(`users: []\n${text}`)).toEqual({ kind: 'present' });
 });
 
-it('finds nothing usable in what would be missing again at once', () => {
+it('calls an invalid or missing kubeconfig unusable', () => {
   const now = new Date();
   expect(isUsable('users: [{name: a, user: {token: t}}]', now)).toBe(true);
   expect(isUsable('{', now)).toBe(false);
   expect(isUsable(undefined, now)).toBe(false);
 });
 
-it('finds nothing usable in what has ended', async () => {
+it('calls an expired kubeconfig unusable', async () => {
   const { cert } = await createServerCertificates();
   const data = Buffer.from(cert).toString('base64');
   const text = `users: [{name: a, user: {client-certificate-data: ${data}}}]`;
@@ -36,7 +36,7 @@ it('finds nothing usable in what has ended', async () => {
   expect(isUsable(text, new Date(end))).toBe(false);
 });
 
-it('points a kubeconfig at another address, and changes nothing else of it', () => {
+it('changes only the address of a kubeconfig', () => {
   const text = (server: string) =>
     `# kept\nclusters: [{name: a, cluster: {server: "${server}"}}]\nusers: [{name: a, user: {token: t}}]\n`;
   expect(pointedAt(text('https://10.0.0.1:6443'), '10.0.0.2')).toBe(text('https://10.0.0.2:6443'));

@@ -69,7 +69,7 @@ const noted = (state: string) =>
     ],
   });
 
-it('writes down which attempt was the first to take a host out', () => {
+it('records which attempt was the first to remove a host', () => {
   const start = { ...given({}), operation: { ...given({}).operation, step: 'starting' } };
   expect(outcome(start)).toMatchObject({
     effects: expect.arrayContaining([
@@ -78,14 +78,14 @@ it('writes down which attempt was the first to take a host out', () => {
   });
 });
 
-describe('a host that was to leave, after a run that failed', () => {
+describe('a leaving host after a failed run', () => {
   const leaving: HostRecordStatus = { state: 'Leaving', leavingBy: ours };
   const refused = ['Take hosts', 'Check etcd'];
 
   it.each<[string, HostRecordStatus, ReturnType<typeof failed>]>([
     ['nothing but a check was made', leaving, failed(refused)],
     ['its pods could not be moved', leaving, failed([...refused, 'Drain and remove nodes'])],
-  ])('is part of the cluster again where %s', (_, status, attempt) => {
+  ])('is part of the cluster again if %s', (_, status, attempt) => {
     expect(outcome({ ...given(status), attempt })).toEqual(noted('Joined'));
   });
 
@@ -103,18 +103,15 @@ describe('a host that was to leave, after a run that failed', () => {
     ['the run does not tell its steps', leaving, failed(undefined)],
     ['its pods were being moved when it was cancelled', leaving, cut({ reason: 'Cancelled' })],
     ['how far its pods were moved is not known', leaving, cut({ cutShort: true })],
-  ])('stays one that leaves where %s', (_, status, attempt) => {
+  ])('keeps the state Leaving if %s', (_, status, attempt) => {
     expect(outcome({ ...given(status), attempt })).toEqual(noted('Leaving'));
   });
 });
 
-it.each(['scale-down', 'replace', 'move-etcd'] as const)(
-  '%s names each step that takes hosts out',
-  (name) => {
-    const steps = findOperation(name)?.planning.steps ?? [];
-    const takesOut = steps.flatMap((step) => (step.takesOut === 'begun' ? [step.name] : []));
-    expect(takesOut).toEqual(
-      expect.arrayContaining(['Point API servers at etcd', 'Remove etcd members', 'Reset hosts']),
-    );
-  },
-);
+it.each(['scale-down', 'replace', 'move-etcd'] as const)('%s names the steps that remove hosts', (name) => {
+  const steps = findOperation(name)?.planning.steps ?? [];
+  const takesOut = steps.flatMap((step) => (step.takesOut === 'begun' ? [step.name] : []));
+  expect(takesOut).toEqual(
+    expect.arrayContaining(['Point API servers at etcd', 'Remove etcd members', 'Reset hosts']),
+  );
+});

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { creating, held, joined, operation, outcome, signal, spec } from './testing/given.fixture.ts';
 
-describe('the life of a cluster', () => {
-  it('does nothing for an object without a word', () => {
+describe('the cluster controller', () => {
+  it('does nothing without an operation annotation', () => {
     expect(outcome({ binding: { kind: 'unbound' }, adopted: false })).toEqual({ kind: 'rest' });
   });
 
-  it('binds and adopts before it accepts', () => {
+  it('writes id and finalizer before it accepts a request', () => {
     expect(outcome({ word: 'creating', binding: { kind: 'unbound' }, adopted: false })).toEqual({
       kind: 'act',
       effects: [{ kind: 'bind' }, { kind: 'adopt' }],
@@ -26,7 +26,7 @@ describe('the life of a cluster', () => {
     });
   });
 
-  it('starts the next attempt of the same sequence when one is lost, at most three', () => {
+  it('starts the next attempt of an operation when one is lost, at most three', () => {
     const lost = { ...creating, hosts: joined, attempt: { kind: 'lost' as const, why: 'SIGKILL' } };
     expect(outcome({ ...lost, operation: { ...operation, step: 'masters' } })).toMatchObject({
       kind: 'move',
@@ -40,7 +40,7 @@ describe('the life of a cluster', () => {
     });
   });
 
-  it('counts an attempt as lost when its pod outlives its end, because its node is away', () => {
+  it('counts an attempt as lost if its pod outlives its termination time', () => {
     const attempt = { kind: 'running' as const, step: 'masters', endsBy: '2026-01-01T00:01:00Z' };
     const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'masters' } };
     expect(outcome(given)).toEqual({ kind: 'wait', ms: 10_000 });
@@ -51,14 +51,14 @@ describe('the life of a cluster', () => {
     });
   });
 
-  it('says nothing of a start when the attempt was over before it was seen', () => {
+  it('reports no start if the attempt ended before it was seen', () => {
     const seen = { ...creating, operation, hosts: held };
     expect(signal({ ...seen, attempt: { kind: 'succeeded' } })).toBe('succeeded');
     expect(signal({ ...seen, attempt: { kind: 'failed', reason: 'x', message: 'y' } })).toBe('failed');
     expect(signal({ ...seen, attempt: { kind: 'running' } })).toBe('started');
   });
 
-  it('is Running only once the kubeconfig is kept', () => {
+  it('becomes Running only after the kubeconfig is stored', () => {
     const report = { success: true, message: '', hosts: [], kubeconfig: 'users: []' };
     const done = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: joined };
     expect(outcome({ ...done, attempt: { kind: 'succeeded', report } })).toMatchObject({
@@ -75,7 +75,7 @@ describe('the life of a cluster', () => {
     });
   });
 
-  it('keeps the kubeconfig of a control plane that was made anew', () => {
+  it('stores the kubeconfig of a new certificate authority', () => {
     const brought = (authority: string) =>
       `clusters: [{cluster: {certificate-authority-data: ${authority}}}]\nusers: [{user: {token: t}}]`;
     const outcomeOf = (authority: string) =>
@@ -93,7 +93,7 @@ describe('the life of a cluster', () => {
     expect(outcomeOf('b2xk')).toMatchObject({ kind: 'end', result: 'finished' });
   });
 
-  it('does nothing without the plan of the operation: no end of a run is judged, until the deadline', () => {
+  it('waits without the plan of the operation, and fails at the deadline', () => {
     const lost = { ...creating, operation, hosts: held, plan: undefined };
     const wait = { kind: 'wait', stall: { reason: 'PlanMissing' } };
     expect(outcome(lost)).toMatchObject(wait);
@@ -105,7 +105,7 @@ describe('the life of a cluster', () => {
     }
   });
 
-  it('makes the second write before anything else is accepted', () => {
+  it('writes record and result annotation before it accepts another request', () => {
     const ended = {
       operation: { ...operation, result: 'finished' as const },
       cluster: { status: { phase: 'Running' as const } },
@@ -126,7 +126,7 @@ describe('the life of a cluster', () => {
   });
 
   it.each(['failed', 'cancelled'] as const)(
-    'completes the record of one that %s before the next request',
+    'completes the record of a %s operation before the next request',
     (result) => {
       const ended = { ...operation, result };
       const next = { word: 'scaling-up', requestId: 'r2', cluster: { status: { phase: 'Failed' as const } } };
@@ -137,7 +137,7 @@ describe('the life of a cluster', () => {
     },
   );
 
-  it('answers a manifest that says creating for ever', () => {
+  it('writes the result again for a manifest that always says creating', () => {
     const requests = [
       {
         word: 'creating',
@@ -157,7 +157,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, requestId: 'r2' })).toBe('requested');
   });
 
-  it('does not run a request again that others have followed', () => {
+  it('does not run an earlier request again', () => {
     const request = { word: 'creating', specHash: specHashOf(spec), result: 'failed' as const };
     const requests = [
       { ...request, requestId: 'r1', sequence: 1 },
@@ -175,7 +175,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, requestId: 'r3' })).toBe('requested');
   });
 
-  it('infers only what adds, and only once', () => {
+  it('starts only an edit that adds hosts, and only once', () => {
     const running = {
       appliedBy: 1,
       hosts: joined,
@@ -194,7 +194,7 @@ describe('the life of a cluster', () => {
     );
   });
 
-  it('asks for a new request-id where the one that is there has had the same word and spec before', () => {
+  it('asks for a new request-id if the same request already had this one', () => {
     const fewer = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }] } };
     const requests = [{ word: 'scaling-down', requestId: 'r', specHash: specHashOf(fewer), sequence: 2 }];
     const given = {
@@ -211,7 +211,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, requestId: 'r', word: 'scaling-down' })).toBe('already-done');
   });
 
-  it('deletes in every phase, and never in the name of another', () => {
+  it('deletes in every phase, but not if the cluster-id belongs to another object', () => {
     const busy = { ...creating, operation: { ...operation, step: 'masters' }, hosts: joined, deleted: true };
     expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
     expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('identity-conflict');
@@ -219,7 +219,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...busy, hosts: [] })).toBe('nothing-to-reset');
   });
 
-  it('adds again what was removed since, though that very spec was had before', () => {
+  it('adds a host again after its removal, even with an earlier spec', () => {
     const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
     const requests = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
     const given = {
@@ -232,7 +232,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, appliedBy: 1 })).toBe('needs-confirmation');
   });
 
-  it('does not try a worker for ever that failed on its way', () => {
+  it('does not retry a failed worker without end', () => {
     const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
     const requests = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
     const cluster = { spec: more, status: { phase: 'Running' as const, requests } };
@@ -245,7 +245,7 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, appliedBy: 2 })).toBe('needs-confirmation');
   });
 
-  it('says at once why a run cannot begin', () => {
+  it('reports at once why a run cannot start', () => {
     const blocked = { reason: 'ErrImagePull', message: 'not found' };
     const attempt = { kind: 'running' as const, blocked };
     const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'precheck' } };
@@ -259,7 +259,7 @@ describe('the life of a cluster', () => {
     });
   });
 
-  it('goes on with the next attempt where a run was never begun for the image that it got, and others get another', () => {
+  it('starts the next attempt if the image of a run was replaced before it started', () => {
     const blocked = { reason: 'ErrImagePull', message: 'not found', outdated: true };
     const attempt = { kind: 'running' as const, blocked };
     const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'precheck' } };
@@ -276,7 +276,7 @@ describe('the life of a cluster', () => {
     expect(outcome(begun)).toEqual({ kind: 'act', effects: [{ kind: 'discard', attempts: [first] }] });
   });
 
-  it('says that a phase does not fit, where somebody edited status', () => {
+  it('reports phase-mismatch if a user edited status', () => {
     expect(signal({ cluster: { status: { phase: 'Creating' } } })).toBe('phase-mismatch');
     expect(signal({ operation, cluster: { status: { phase: 'Running' } } })).toBe('phase-mismatch');
   });

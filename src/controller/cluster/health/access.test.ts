@@ -28,7 +28,7 @@ const config = (cluster: Record<string, unknown>, user: Record<string, unknown>,
 const authority = () => ({ 'certificate-authority-data': base64(ca) });
 const pair = () => ({ 'client-certificate-data': base64(own.cert), 'client-key-data': base64(own.key) });
 
-it('takes authority, certificate and key, and a token', () => {
+it('reads authority, client certificate, key and token', () => {
   expect(accessIn(config(authority(), pair()))).toMatchObject({
     ca,
     ...own,
@@ -37,7 +37,7 @@ it('takes authority, certificate and key, and a token', () => {
   expect(accessIn(config(authority(), { token: 'abc.def' }))).toEqual({ ca, token: 'abc.def' });
 });
 
-it('reads neither where to connect, nor by what name, nor whether to verify', () => {
+it('ignores server, server name, verification and proxy settings', () => {
   const hostile = {
     ...authority(),
     server: 'https://169.254.169.254',
@@ -65,11 +65,11 @@ it.each<[string, () => string]>([
   ['aliases that grow', () => `a: &a [1]\nb: &b [*a,*a,*a]\n${config(authority(), { token: '*b' })}`],
   ['no YAML', () => '{'],
   ['nothing', () => ''],
-])('opens nothing with %s', (_, text) => {
+])('returns nothing for %s', (_, text) => {
   expect(accessIn(text())).toBeUndefined();
 });
 
-it('takes no key whose signatures would hold everything up', async () => {
+it('refuses a key that is too large', async () => {
   const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', publicExponent: new Uint8Array([1, 0, 1]) };
   const made = async (modulusLength: number) => {
     const keys = await crypto.subtle.generateKey({ ...algorithm, modulusLength }, true, ['sign', 'verify']);

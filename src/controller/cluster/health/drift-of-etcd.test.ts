@@ -10,8 +10,8 @@ const reported = (hosts: readonly (readonly [string, string])[], more: object = 
 const names = (annotation: unknown) => [...(driftOfEtcdIn(annotation, now)?.keys() ?? ['nothing'])];
 const N5 = coded('/matryoshka/drift/n5');
 
-describe('what a control plane passes on of hosts of etcd alone', () => {
-  it('is taken, each by its name', () => {
+describe('drift reports of etcd hosts that a control plane forwards', () => {
+  it('are read by host name', () => {
     const things = [['file', '/etc/a', 'changed']];
     const text = reported([
       [N5, drift({ count: 1, things })],
@@ -33,7 +33,7 @@ describe('what a control plane passes on of hosts of etcd alone', () => {
     ['in another alphabet', reported([[N5, '\u202e']]), ['nothing']],
     ['of many', reported(Array.from({ length: 21 }, () => [N5, drift()] as const)), ['nothing']],
     ['at length', reported([[N5, 'a'.repeat(3000)]]), ['nothing']],
-  ])('is nothing to go by: %s', (_, text, found) => {
+  ])('are ignored: %s', (_, text, found) => {
     expect(names(text)).toEqual(found);
   });
 });

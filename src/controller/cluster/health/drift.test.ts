@@ -5,7 +5,7 @@ const now = new Date('2026-01-01T12:00:00Z');
 const reported = (more: object = {}) =>
   JSON.stringify({ at: '2026-01-01T11:50:00Z', count: 1, things: [['file', '/etc/a', 'changed']], ...more });
 
-describe('what a host tells', () => {
+describe('the drift report of a host', () => {
   it.each<[string, string, object]>([
     ['nothing differs', reported({ count: 0, things: [] }), { count: 0, things: [] }],
     ['a file', reported(), { count: 1, things: ['/etc/a changed'] }],
@@ -16,7 +16,7 @@ describe('what a host tells', () => {
     ],
     ['more than is named', reported({ count: 30 }), { count: 30, things: ['/etc/a changed'] }],
     ['fewer than are named', reported({ count: 0 }), { count: 1, things: ['/etc/a changed'] }],
-  ])('is taken: %s', (_, text, drift) => {
+  ])('is accepted: %s', (_, text, drift) => {
     expect(driftIn(text, now)).toEqual({ atMs: Date.parse('2026-01-01T11:50:00Z'), ...drift });
   });
 
@@ -39,7 +39,7 @@ describe('what a host tells', () => {
     ['a long text', reported({ more: 'a'.repeat(3000) })],
     ['what is told no more', reported({ at: '2026-01-01T11:30:00Z' })],
     ['a count that is none', reported({ count: -1 })],
-  ])('is no word of drift: %s', (_, text) => {
+  ])('is ignored: %s', (_, text) => {
     expect(driftIn(text, now)).toBeUndefined();
   });
 });

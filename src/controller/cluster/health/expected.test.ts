@@ -13,7 +13,7 @@ const record = (
 });
 const cluster = { metadata: { namespace: 'default', name: 'demo' }, spec: { cluster: {} } };
 
-it('leads to hosts of this very object alone, however a copy came by the id', () => {
+it('includes only hosts of the object itself, not of a copy with its id', () => {
   const records = [record('10.0.0.1', 'default/demo', 'Joined'), record('10.0.0.2', 'other/demo', 'Joined')];
   expect(expectedOf(cluster, records).map(({ ip }) => ip)).toEqual(['10.0.0.1']);
 });
@@ -22,7 +22,7 @@ it.each([
   ['Joined', true, false],
   ['Leaving', false, true],
   ['Held', false, false],
-] as const)('takes a host that is %s for what it is', (state, joined, leaving) => {
+] as const)('classifies a host that is %s', (state, joined, leaving) => {
   expect(expectedOf(cluster, [record('10.0.0.1', 'default/demo', state)])).toMatchObject([
     { joined, leaving },
   ]);
@@ -33,7 +33,7 @@ it.each([
   ['Lost', undefined, 0],
   // The host's cluster uses it again.
   ['Unclean', true, 1],
-] as const)('misses none that has left: %s, taken again: %s', (state, taken, count) => {
+] as const)('expects a host that left only if it is taken again: %s, %s', (state, taken, count) => {
   const left = record('10.0.0.1', 'default/demo', state);
   const one = { ...left, status: { ...left.status, ...(taken ? { taken } : {}) } };
   expect(expectedOf(cluster, [one])).toHaveLength(count);

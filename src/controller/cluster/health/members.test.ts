@@ -5,7 +5,7 @@ const now = new Date('2026-01-01T12:00:00Z');
 const reported = (members: unknown, at = '2026-01-01T11:59:00Z', leader?: string) =>
   JSON.stringify({ at, members, leader });
 
-it('takes what a control plane tells of members of etcd', () => {
+it('reads the etcd members that a control plane reports', () => {
   const text = reported([
     ['10.0.0.5', 'healthy'],
     ['fd00:0::6', 'ALARM NOSPACE'],
@@ -17,7 +17,7 @@ it('takes what a control plane tells of members of etcd', () => {
   ]);
 });
 
-it('takes which of them leads', () => {
+it('reads which member is the leader', () => {
   const text = reported(
     [
       ['10.0.0.5', 'healthy'],
@@ -34,6 +34,6 @@ it.each<[string, unknown]>([
   ['what is told no more', reported([['10.0.0.5', 'healthy']], '2026-01-01T11:56:00Z')],
   ['line breaks', reported([['10.0.0.5', 'healthy\nReady']])],
   ['many members', reported(Array.from({ length: 21 }, (_, at) => [`10.0.0.${at}`, 'healthy']))],
-])('takes no %s', (_, text) => {
+])('ignores %s', (_, text) => {
   expect(membersIn(text, now)).toBeUndefined();
 });

@@ -90,7 +90,7 @@ const cluster =
   };
 
 describe('a probe', () => {
-  it('counts a node whose kubelet is silent as away, whatever the cluster says of it', async () => {
+  it('counts a node as not Ready if its lease is old', async () => {
     await serve(
       cluster({
         nodes: table(
@@ -118,7 +118,7 @@ describe('a probe', () => {
     expect(seen.servers).toEqual([{ ip: '127.0.0.1', state: 'ready', certificateEnds: expect.any(Date) }]);
   });
 
-  it('waits longer for a kubelet that was told to renew its lease seldom', async () => {
+  it('waits longer for a kubelet that renews its lease less often', async () => {
     // The server's date is 00:10:00; these kubelets renew every 75 s, and last did so 100 s and 451 s ago.
     const seldom = (name: string, renewTime: string) => ({
       metadata: { name },
@@ -132,7 +132,7 @@ describe('a probe', () => {
     ]);
   });
 
-  it('takes what hosts tell in their leases, whatever else somebody writes there', async () => {
+  it('reads the reports of hosts in their leases, and ignores other annotations', async () => {
     const at = '2026-01-01T00:09:00Z';
     const reported = {
       'ecs.yun.com/drift': JSON.stringify({ at, count: 0, things: [] }),
@@ -167,13 +167,13 @@ describe('a probe', () => {
     ]);
   });
 
-  it('takes one row of a node, however many there are', async () => {
+  it('reads only one row of each node', async () => {
     const rows = Array.from({ length: 20_000 }, (): [string, string] => ['a', 'Ready']);
     await serve(cluster({ nodes: table(['a', 'NotReady'], ...rows) }));
     expect((await probed(['127.0.0.1'])).nodes).toEqual([{ name: 'a', ready: false }]);
   });
 
-  it('asks whoever is ready, beside servers that are dead or hang', async () => {
+  it('uses an API server that is ready, although others are down or hang', async () => {
     await serve(cluster({ nodes: table(['a', 'Ready']) }));
     await listen(
       createTcpServer(() => {}),
@@ -213,7 +213,7 @@ describe('a probe', () => {
     expect(servers).toMatchObject([{ state: 'not-ready', failed: ['etcd'] }]);
   });
 
-  describe('where no kubelet is heard of', () => {
+  describe('the write probe', () => {
     const old = [lease('a', '2026-01-01T00:00:00Z')];
     const answering = async (nodes: string, status: number, message = '') => {
       const tried: string[] = [];
@@ -233,36 +233,33 @@ describe('a probe', () => {
       ['NoSpace', 'etcdserver: mvcc: database space exceeded'],
       ['Corrupt', 'etcdserver: corrupt cluster'],
       [undefined, 'etcdserver: request timed out'],
-    ])('says %s if a write is refused for that', async (says, message) => {
+    ])('reports %s according to the error of the write', async (says, message) => {
       const { seen, tried } = await answering(table(['a', 'Ready']), 500, message);
       expect(seen.writesRefused).toBe(says);
       expect(tried).toEqual([`POST ${LEASES}`]);
     });
 
-    it.each([201, 409])(
-      'leaves nothing of a write that is taken, nor of one before it: %i',
-      async (status) => {
-        const { seen, tried } = await answering(table(['a', 'Ready']), status);
-        expect(seen.writesRefused).toBeUndefined();
-        expect(tried).toEqual([`POST ${LEASES}`, `DELETE ${LEASES}/matryoshka-write-probe`]);
-      },
-    );
+    it.each([201, 409])('deletes its Lease after status %i', async (status) => {
+      const { seen, tried } = await answering(table(['a', 'Ready']), status);
+      expect(seen.writesRefused).toBeUndefined();
+      expect(tried).toEqual([`POST ${LEASES}`, `DELETE ${LEASES}/matryoshka-write-probe`]);
+    });
 
-    it('writes nothing while one kubelet is', async () => {
+    it('writes nothing while one kubelet is not silent', async () => {
       const { tried } = await answering(table(['a', 'Ready'], ['b', 'Ready']), 201);
       expect(tried).toEqual([]);
     });
   });
 
-  it('finds the size of the database in metrics, without keeping them', async () => {
+  it('reads the database size from long metrics', async () => {
     const line = 'apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 2.5e+06';
     await serve(cluster({ metrics: `${'# much\n'.repeat(200_000)}${line}\n` }));
     expect(await probed(['127.0.0.1'], { withSize: true })).toMatchObject({ databaseBytes: 2_500_000 });
   });
 });
 
-describe('a cluster that is hostile', () => {
-  it('hears no credentials where its certificate is of another authority, or of another address', async () => {
+describe('a hostile cluster', () => {
+  it('gets no credentials if its certificate has another authority or address', async () => {
     const heard: string[] = [];
     const note: NonNullable<Respond> = ({ headers }, response) => {
       heard.push(headers.authorization ?? '');
@@ -276,13 +273,13 @@ describe('a cluster that is hostile', () => {
     expect(heard).toEqual([]);
   });
 
-  it('is told from one whose certificate has ended', async () => {
+  it('is reported as expired if its certificate has expired', async () => {
     const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
     await serve(cluster(), authority, { notBefore: ago(2), notAfter: ago(1) });
     expect((await probed(['127.0.0.1'])).servers).toMatchObject([{ state: 'expired' }]);
   });
 
-  it('leads nobody elsewhere', async () => {
+  it('cannot redirect the probe', async () => {
     let asked = 0;
     await listen(
       createTcpServer(() => (asked += 1)),
@@ -316,7 +313,7 @@ describe('a cluster that is hostile', () => {
       },
     ],
     ['answers garbage', ({ url }, response) => void response.end(url === '/readyz' ? 'ok' : '{"items": 7}')],
-  ])('is left in time when it %s', async (_, respond) => {
+  ])('does not hold up the probe when it %s', async (_, respond) => {
     await serve(respond);
     const before = process.memoryUsage().rss;
     const began = performance.now();

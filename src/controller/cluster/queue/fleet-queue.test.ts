@@ -98,7 +98,7 @@ function fleet(most: number, mostOfOne = most) {
 }
 
 describe('the queue of operations', () => {
-  it('lets as many begin as may run, and tells the others their place', async () => {
+  it('starts as many operations as allowed, and reports the place of the others', async () => {
     const { accept, ask } = fleet(2);
     for (const cluster of ['a/1', 'a/2', 'a/3', 'b/1']) await accept(cluster);
     expect(['a/1', 'a/2', 'a/3', 'b/1'].map((cluster) => ask(cluster))).toEqual([
@@ -109,7 +109,7 @@ describe('the queue of operations', () => {
     ]);
   });
 
-  it('wakes the next one at the very end of another, and no one else', async () => {
+  it('wakes only the next operation when one ends', async () => {
     const { accept, ask, runs, ends, news } = fleet(1);
     for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
     expect(ask('a/1')).toBe('now');
@@ -122,7 +122,7 @@ describe('the queue of operations', () => {
     expect([ask('a/2'), ask('a/3')]).toEqual(['now', 'waits for 1 of 1']);
   });
 
-  it('tells places that moved within a second, however often that happens meanwhile', async () => {
+  it('reports changed places within a second, even if they change again meanwhile', async () => {
     const { accept, ask, ends, news, clock } = fleet(2);
     const all = Array.from({ length: 8 }, (_of, index) => `a/${index}`);
     for (const cluster of all) await accept(cluster);
@@ -145,7 +145,7 @@ describe('the queue of operations', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('wakes two hundred at once at most: the others a second later', async () => {
+  it('wakes at most 200 at once, and the others a second later', async () => {
     const { accept, ask, remove, woken, clock } = fleet(1);
     const all = Array.from({ length: 2_500 }, (_of, index) => `n${index}/c`);
     for (const cluster of all) await accept(cluster);
@@ -163,7 +163,7 @@ describe('the queue of operations', () => {
     expect(woken.length).toBe(200);
   });
 
-  it('knows after a restart what runs: by its step, or by an attempt after a lost one', async () => {
+  it('finds running operations after a restart by step or attempt', async () => {
     const { accept, ask, runs, loses, restart, clock } = fleet(2);
     for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
     await clock.advance(1);
@@ -177,7 +177,7 @@ describe('the queue of operations', () => {
     expect([ask('a/1'), ask('a/2')]).toEqual(['now', 'now']);
   });
 
-  it('counts a run that it finds, whoever let it begin', async () => {
+  it('counts a run that it finds after a restart', async () => {
     const { accept, ask, restart } = fleet(1);
     await accept('a/1');
     await accept('a/2');
@@ -188,7 +188,7 @@ describe('the queue of operations', () => {
     expect(ask('a/3')).toMatch(/^waits/);
   });
 
-  it('passes over who is paused, who has his old place afterwards', async () => {
+  it('skips a paused operation, which keeps its place', async () => {
     const { accept, ask, ends, pause, news } = fleet(1);
     for (const cluster of ['a/1', 'a/2', 'a/3', 'a/4']) await accept(cluster);
     for (const cluster of ['a/1', 'a/2', 'a/3', 'a/4']) ask(cluster);
@@ -202,7 +202,7 @@ describe('the queue of operations', () => {
     expect([ask('a/2'), ask('a/4')]).toEqual(['now', expect.stringMatching(/^waits/)]);
   });
 
-  it('gives the place of one that is paused between two runs to another, and back when it goes on', async () => {
+  it('gives the place of an operation paused between attempts to another until it resumes', async () => {
     const { accept, ask, runs, loses, ends, pause } = fleet(1);
     for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
     for (const cluster of ['a/1', 'a/2']) ask(cluster);
@@ -219,7 +219,7 @@ describe('the queue of operations', () => {
     expect(ask('a/3')).toMatch(/^waits/);
   });
 
-  it('lets a deletion go on in the place of what it cuts off, and go before all others', async () => {
+  it('starts a deletion in place of the operation that it stops, and before others', async () => {
     const { accept, ask, runs, ends } = fleet(2);
     for (const cluster of ['a/1', 'a/2', 'a/3', 'a/4']) await accept(cluster);
     for (const cluster of ['a/1', 'a/2']) {
@@ -237,7 +237,7 @@ describe('the queue of operations', () => {
     expect([ask('a/3'), ask('a/4')]).toEqual([expect.stringMatching(/^waits/), 'now']);
   });
 
-  it('gives a place that is not used to another, until its owner asks again', async () => {
+  it('gives an unused place to another until the owner asks again', async () => {
     const { accept, ask, release, ends, news, clock } = fleet(1);
     await accept('a/1');
     await accept('a/2');
@@ -252,7 +252,7 @@ describe('the queue of operations', () => {
     expect(ask('a/1')).toBe('now');
   });
 
-  it('gives one namespace no more than its share, deletions included, whatever is free', async () => {
+  it('limits each namespace to its share, deletions included, even with free places', async () => {
     const { accept, ask, runs, ends, news } = fleet(4, 2);
     for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
     await accept('a/4', 'delete');
@@ -271,7 +271,7 @@ describe('the queue of operations', () => {
     expect([ask('a/2'), ask('a/3')]).toEqual(['now', 'waits for one of 2']);
   });
 
-  it('forgets who is gone', async () => {
+  it('forgets removed clusters', async () => {
     const { accept, ask, remove, news } = fleet(1);
     await accept('a/1');
     await accept('a/2');
@@ -283,7 +283,7 @@ describe('the queue of operations', () => {
 });
 
 it.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  'lets no more begin than may run, and everybody at last: seed %d',
+  'starts no more than allowed, and each one in the end: seed %d',
   async (seed) => {
     const random = randomFrom(seed);
     const most = 1 + Math.floor(random() * 4);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { mergeKnownHosts } from './known-hosts.ts';
 
-it('lets the first key of a host and type stand: a later one must not replace what was pinned', () => {
+it('keeps the first key of each host and type', () => {
   const merged = mergeKnownHosts(
     '10.0.0.1 ssh-ed25519 AAA\n',
     '# note\n10.0.0.1 ssh-ed25519 BBB\n10.0.0.2 ssh-ed25519 CCC',

@@ -20,7 +20,7 @@ const machines = (hosts: PlannedHost[], ...records: HostRecord[]) =>
     { metadata: { name: 'meta-2' }, status: {} },
   ]);
 
-it('names machines of this cluster by address, of others in the namespace by cluster, and of no other', () => {
+it('names machines of this cluster by address, and of the namespace by cluster', () => {
   const joined = { state: 'Joined', machineId: 'm1' } as const;
   const found = machines(
     [planned('10.0.0.2', 'stay'), planned('10.0.0.22', 'join')],
@@ -36,7 +36,7 @@ it('names machines of this cluster by address, of others in the namespace by clu
   });
 });
 
-it('leaves out what joins at its own address, what was given up, and what was never seen', () => {
+it('omits joining hosts at their own address, Unclean hosts, and hosts without an id', () => {
   const found = machines(
     [planned('10.0.0.22', 'join')],
     record('10.0.0.22', 'a/demo', { state: 'Held', machineId: 'm1' }),
@@ -46,12 +46,12 @@ it('leaves out what joins at its own address, what was given up, and what was ne
   expect(found).toEqual({ [machineSeen('meta')]: META_NODE });
 });
 
-it('is empty where nothing joins', () => {
+it('is empty if no host joins', () => {
   const joined = record('10.0.0.3', 'a/other', { state: 'Joined', machineId: 'm2' });
   expect(machines([planned('10.0.0.2', 'leave')], joined)).toEqual({});
 });
 
-it('names the clusters of the namespace by id, and of no other, not even one whose name begins alike', () => {
+it('lists ids of clusters in the namespace, but not in one with a similar name', () => {
   const joined = { state: 'Joined' } as const;
   const records = [
     record('10.0.0.2', 'a/demo', joined),
@@ -66,7 +66,7 @@ it('names the clusters of the namespace by id, and of no other, not even one who
   ]);
 });
 
-it('lists the nodes of the meta cluster twice a minute, however many runs start', async () => {
+it('lists the nodes of the meta cluster at most twice a minute', async () => {
   const clock = createManualClock();
   let lists = 0;
   const metaNodes = metaNodeLister(clock);

@@ -47,7 +47,7 @@ beforeEach(() => {
   kubeconfigs = createKubeconfigs(clock);
 });
 
-it('looks once at what is there, again when somebody touches the object, and after five minutes', async () => {
+it('reads the Secret once, again after a change of the object, and after five minutes', async () => {
   expect([await probe(), await probe(), checks]).toEqual(['present', 'present', 1]);
   await probe({
     annotations: { [annotations.operation]: 'create-finished', [annotations.appliedSpec]: '{}' },
@@ -61,33 +61,33 @@ it('looks once at what is there, again when somebody touches the object, and aft
   expect(checks).toBe(3);
 });
 
-it('knows what it wrote, until an operation begins', async () => {
+it('caches the kubeconfig that it wrote until an operation starts', async () => {
   await kubeconfigs.keep(client, cluster(), text);
   expect([await probe(), checks]).toEqual(['present', 0]);
   kubeconfigs.forget(key);
   expect([await probe(), checks]).toEqual(['present', 1]);
 });
 
-it('takes for known neither what is missing nor what is none', async () => {
+it('does not cache a missing or invalid kubeconfig', async () => {
   await kubeconfigs.keep(client, cluster(), text);
   await kubeconfigs.keep(client, cluster(), '<html>');
   kept = new ApiError('NotFound', 'not there', { status: 404 });
   expect([await probe(), await probe(), checks]).toEqual(['missing', 'missing', 2]);
 });
 
-it('says that it may not look, and looks again', async () => {
+it('reports that it may not read the Secret, and reads again', async () => {
   kept = new ApiError('Forbidden', 'no', { status: 403 });
   expect([await probe(), await probe(), checks]).toEqual(['hidden', 'hidden', 2]);
 });
 
-it('reads nothing that was kept for another object of that name, nor what has no owner', async () => {
+it('ignores a Secret of a former object of that name, or without an owner', async () => {
   kept = secretOwnedBy('u0');
   expect(await probe()).toBe('missing');
   kept = secretOwnedBy();
   expect(await probe()).toBe('foreign');
 });
 
-it('writes one that names another address, and knows it then', async () => {
+it('writes the kubeconfig with another address, and caches it', async () => {
   const at = (address: string) =>
     `clusters: [{name: a, cluster: {server: "https://${address}:6443"}}]\n${text}\n`;
   kept = { ...secretOwnedBy('u1'), data: secretData({ value: at('10.0.0.1') }) };

@@ -9,7 +9,7 @@ const secretWith = (text?: string) => ({
 });
 const AUTH = Buffer.from('puller:hunter2').toString('base64');
 
-describe('with what hosts log in to registries', () => {
+describe('the registry login', () => {
   it.each([
     ['base64 of both', `{"auths": {"registry.example.com": {"auth": "${AUTH}"}}}`],
     [
@@ -17,11 +17,11 @@ describe('with what hosts log in to registries', () => {
       '{"auths": {"https://index.docker.io/v1/": {"username": "a", "password": "b", "email": ""}}}',
     ],
     ['nobody', '{"auths": {}}'],
-  ])('is what the Secret says: %s', (_, text) => {
+  ])('is the text of the Secret: %s', (_, text) => {
     expect(loginIn(secretWith(text), 'keys')).toBe(text);
   });
 
-  it('is nothing where the Secret says nothing', () => {
+  it('is empty if the Secret has no text', () => {
     expect(loginIn(secretWith(), 'keys')).toBe('');
   });
 
@@ -31,7 +31,7 @@ describe('with what hosts log in to registries', () => {
     ['what is no base64', '{"auths": {"registry.example.com": {"auth": "puller:hunter2"}}}'],
     ['no password', '{"auths": {"registry.example.com": {"username": "hunter2"}}}'],
     ['too much', `{"auths": {"hunter2": {"auth": "${'QUFB'.repeat(17_000)}"}}}`],
-  ])('is refused with key and Secret, and not repeated, where there is %s', (_, text) => {
+  ])('is refused with key and Secret, but without the value: %s', (_, text) => {
     const attempt = () => loginIn(secretWith(text), 'keys');
     expect(attempt).toThrow(Refusal);
     expect(attempt).toThrow(/key \.dockerconfigjson of Secret keys \(spec\.cluster\.credentialsSecret\)/);

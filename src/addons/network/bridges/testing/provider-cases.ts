@@ -42,7 +42,7 @@ export function everyProvider(given: () => ProviderWorld): void {
   const sorted = (...all: readonly Bridge[]) =>
     all.map(standing).sort((a, b) => a.name.localeCompare(b.name));
 
-  it('shows a bridge that was made to who comes later, and made again it is the same', async () => {
+  it('shows a bridge to a later session, and keeps it the same when it is put again', async () => {
     expect(await bridges()).toEqual([]);
     for (const _time of [1, 2]) {
       await by(({ put }) => put(BRIDGE));
@@ -50,7 +50,7 @@ export function everyProvider(given: () => ProviderWorld): void {
     }
   });
 
-  it('changes the one of that name, and keeps the others', async () => {
+  it('changes the bridge of that name, and keeps the others', async () => {
     await by(async ({ put }) => {
       await put(BRIDGE);
       await put(OTHER);
@@ -62,12 +62,12 @@ export function everyProvider(given: () => ProviderWorld): void {
     expect(await bridges()).toEqual([standing(OTHER)]);
   });
 
-  it('removes one that is not there', async () => {
+  it('removes a bridge that does not exist', async () => {
     for (const _time of [1, 2]) await by(({ remove }) => remove(BRIDGE.name));
     expect(await bridges()).toEqual([]);
   });
 
-  it('shows a session what was there before it, whatever it does itself', async () => {
+  it('shows a session the bridges from before it', async () => {
     const seen = await by(async (session) => {
       await session.put(BRIDGE);
       return session.seen.bridges;
@@ -75,7 +75,7 @@ export function everyProvider(given: () => ProviderWorld): void {
     expect(seen).toEqual([]);
   });
 
-  it('has one session after the other on a host', async () => {
+  it('runs one session after the other on a host', async () => {
     const log: string[] = [];
     await Promise.all(
       ['a', 'b', 'c'].map((name) =>
@@ -90,7 +90,7 @@ export function everyProvider(given: () => ProviderWorld): void {
     expect(log).toHaveLength(6);
   });
 
-  it('tells who fails in a session, keeps what he made, and lets the next one in', async () => {
+  it('reports an error in a session, and keeps the bridge that it created', async () => {
     const failing = by(async ({ put }) => {
       await put(BRIDGE);
       throw new TypeError('a fault');
@@ -99,7 +99,7 @@ export function everyProvider(given: () => ProviderWorld): void {
     expect(await bridges()).toEqual([standing(BRIDGE)]);
   });
 
-  it('shows the same key each time, by which the host is found again', async () => {
+  it('shows the same host key each time, which can be pinned', async () => {
     const first = await given().provider.reach(given().place);
     first.close();
     const pinned = await given().provider.reach({ ...given().place, pinned: first.hostKeyLine });
@@ -107,7 +107,7 @@ export function everyProvider(given: () => ProviderWorld): void {
     expect(pinned.hostKeyLine).toBe(first.hostKeyLine);
   });
 
-  it('names a host where nobody answers', async () => {
+  it('names a host that does not answer', async () => {
     await expect(given().provider.reach(given().nowhere)).rejects.toMatchObject({
       name: 'HostTrouble',
       reason: 'Unreachable',

@@ -132,7 +132,7 @@ describe('a cancelled operation', () => {
     },
   );
 
-  it('has its run told, by whom and when', () => {
+  it('notifies its run to stop, and records user and time', () => {
     expect(
       outcome({
         ...creating,
@@ -150,7 +150,7 @@ describe('a cancelled operation', () => {
     });
   });
 
-  it('writes down how far each host came, then ends, saying so', () => {
+  it('records how far each host came, then ends with that message', () => {
     const given = {
       ...creating,
       hosts: held,
@@ -188,7 +188,7 @@ describe('a cancelled operation', () => {
     });
   });
 
-  it('has failed where its run failed for another reason first', () => {
+  it('has failed if its run failed for another reason first', () => {
     const report = { success: false, message: 'away', hosts: [] };
     const failed: AttemptState = { kind: 'failed', reason: 'HostUnreachable', message: 'away', report };
     expect(
@@ -205,7 +205,7 @@ describe('a cancelled operation', () => {
     });
   });
 
-  it('is ended where its run does not report: hosts count as touched first, then it is removed', () => {
+  it('counts its hosts as touched, then ends, if its run does not report', () => {
     const ref = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
     const given = {
       ...creating,
@@ -231,7 +231,7 @@ describe('a cancelled operation', () => {
     });
   });
 
-  it('leaves a cluster stalled that says how to go on', () => {
+  it('leaves the cluster Stalled with a summary of how to continue', () => {
     const given = { ...creating, extraAnnotations: extraAnnotations, operation, hosts: held };
     const {
       phase,

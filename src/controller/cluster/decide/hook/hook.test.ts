@@ -49,7 +49,7 @@ function given(
 const cancelledAnnotation = { extraAnnotations: { [annotations.cancel]: operation.id } };
 const late = { now: new Date('2026-01-01T02:00:00Z') };
 
-describe('the hook that comes next', () => {
+describe('the next hook', () => {
   it.each<[string, string, number | undefined, string | undefined]>([
     ['before the run the first', 'starting', undefined, 'hook-abc-0'],
     ['while it runs, that one', 'Hook preCreate[0]', undefined, 'hook-abc-0'],
@@ -62,7 +62,7 @@ describe('the hook that comes next', () => {
     expect(dueHook(plan, status)?.job).toBe(job);
   });
 
-  it('is none of a plan from before there were hooks', () => {
+  it('is absent in a plan from before hooks existed', () => {
     const { hooks: _hooks, ...old } = plan;
     expect(frozenPlanFrom(JSON.stringify([old]), 1)?.hooks).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe('a hook', () => {
     expect(signal(state)).toBe(expected);
   });
 
-  it('begins once hosts are held, and after every other run is gone', () => {
+  it('starts after the Jobs of other hooks are gone', () => {
     const other = { clusterId: 'id1', sequence: 0, attempt: 1, job: 'hook-old-0', auxiliary: 'hook' };
     expect(outcome({ ...given('starting'), attempts: [other] })).toMatchObject({
       effects: [{ kind: 'discard' }],
@@ -130,7 +130,7 @@ describe('a hook', () => {
     });
   });
 
-  it('is not run by an operator that allows none', () => {
+  it('ends the operation if the operator allows no hooks', () => {
     const off = { ...given('starting'), offer: { versions: ['v1.34.4'] } };
     expect(outcome(off)).toMatchObject({ kind: 'end', reason: 'HooksOff' });
   });
@@ -147,7 +147,7 @@ describe('a hook', () => {
       { kind: 'running', blocked: { reason: 'ErrImagePull', message: '', outdated: true } },
       false,
     ],
-  ])('that %s', (_what, state, touched) => {
+  ])('counts hosts as touched or not: a hook that %s', (_what, state, touched) => {
     const { plan: whole } = snapshot({ ...creating, operation, hosts: held });
     const lost = { ...given('Hook preCreate[0]', state), plan: { ...plan, hosts: whole?.hosts ?? [] } };
     const reported = outcome(lost);
@@ -159,7 +159,7 @@ describe('a hook', () => {
     });
   });
 
-  it('is followed by the run, which has what is left of the time', () => {
+  it('is followed by the run, which gets the remaining time', () => {
     expect(outcome(given('Hook preCreate[0]', { kind: 'succeeded' }))).toMatchObject({
       kind: 'move',
       operation: { hooksDone: 1, step: 'starting' },
@@ -173,7 +173,7 @@ describe('a hook', () => {
     });
   });
 
-  it('follows a run that has succeeded, and its end is that of the operation', () => {
+  it('follows a successful run, and its end completes the operation', () => {
     const ended = { ...given('Take hosts', undefined, { hooksDone: 1 }), hosts: joined };
     const done = { attempt: { kind: 'succeeded' as const }, kubeconfig: { kind: 'present' as const } };
     expect(outcome({ ...ended, ...done })).toMatchObject({ kind: 'move', operation: { step: 'finishing' } });
@@ -181,13 +181,13 @@ describe('a hook', () => {
     expect(outcome(last)).toMatchObject({ kind: 'end', result: 'finished' });
   });
 
-  it('leaves the report of the run that it follows where it is', () => {
+  it('keeps the report of the run before it', () => {
     const run = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
     const after = { ...given('finishing', undefined, { hooksDone: 1 }), attempts: [run] };
     expect(outcome(after)).toMatchObject({ effects: [{ kind: 'hook' }] });
   });
 
-  it('tells what its pod said as plain text of some length', () => {
+  it('reports the message of its pod as plain text of limited length', () => {
     const message = `bad${String.fromCharCode(27)}[31m ${'x'.repeat(5_000)}`;
     const reported = outcome(given('Hook preCreate[0]', { kind: 'failed', reason: 'Forged', message }));
     expect(reported).toMatchObject({ kind: 'end', reason: 'HookFailed' });

@@ -11,7 +11,7 @@ describe('deletion', () => {
     cluster: { status: { phase: 'Terminating' as const } },
   };
 
-  it('is a DELETE of the object when it is asked by word', () => {
+  it('deletes the object if the operation annotation is terminating', () => {
     const given = snapshot({ word: 'terminating' });
     const request = { word: 'terminating', requestId: 'r1', specHash: 'h', operation: 'delete' as const };
     expect(decide({ ...given, request }).outcome).toEqual({
@@ -22,7 +22,7 @@ describe('deletion', () => {
 
   const host = (ip: string, ok: boolean, more = {}) => ({ ip, ok, did: [], ...more });
 
-  it('releases what was reset, remembers what was not, and releases that too once it was', () => {
+  it('releases reset hosts, keeps others as Unclean, and releases those after a reset', () => {
     const [first = '', ...others] = joined.map((record) => record.spec.ip);
     const hosts = [host(first, false, { message: 'away' }), ...others.map((ip) => host(ip, true))];
     const attempt = { kind: 'succeeded' as const, report: { success: true, message: '', hosts } };
@@ -47,7 +47,7 @@ describe('deletion', () => {
     ).toMatchObject({ effects: [{ kind: 'release', hosts: [first] }] });
   });
 
-  it('lets no host pass for clean that no report names', () => {
+  it('counts hosts without a report as Unclean', () => {
     const report = { success: true, message: '', hosts: [] };
     for (const attempt of [{ kind: 'succeeded' as const }, { kind: 'succeeded' as const, report }])
       expect(outcome({ ...deleting, attempt })).toMatchObject({
@@ -55,7 +55,7 @@ describe('deletion', () => {
       });
   });
 
-  it('leaves to others a host that was taken though unclean, and could not be reset again', () => {
+  it('gives up an Unclean host that was taken again and could not be reset', () => {
     const hosts = joined.map((record) => ({ ...record, status: { state: 'Unclean' as const, taken: true } }));
     const report = { success: true, message: '', hosts: joined.map(({ spec: of }) => host(of.ip, false)) };
     expect(outcome({ ...deleting, hosts, attempt: { kind: 'succeeded', report } })).toMatchObject({
@@ -65,7 +65,7 @@ describe('deletion', () => {
     });
   });
 
-  it('gives back a host that no run ever reached, which carries nothing of ours', () => {
+  it('releases a host that no run ever reached', () => {
     const hosts = held.map(({ spec: of, metadata }) => ({ spec: of, metadata }));
     expect(snapshot({ ...deleting, hosts }).plan).toMatchObject({ hosts: [{}, {}, {}] });
     const report = {
@@ -78,7 +78,7 @@ describe('deletion', () => {
     });
   });
 
-  it('does not wipe another machine that answers at the address of a host', () => {
+  it('sets a host to Lost if another machine answers at its address', () => {
     const report = {
       success: true,
       message: '',
@@ -89,7 +89,7 @@ describe('deletion', () => {
     });
   });
 
-  it('is retried once for each new request-id, whatever word stands beside it', () => {
+  it('is retried for a new request-id, but not for another operation annotation', () => {
     const failed = { ...removing, result: 'failed' as const, recorded: true };
     const requests = [
       { word: 'terminating', requestId: 'r1', specHash: 'h', sequence: 1, result: 'failed' as const },
@@ -101,7 +101,7 @@ describe('deletion', () => {
     expect(signal({ ...given, requestId: 'r2' })).toBe('deleted');
   });
 
-  it('is held by a pause for as long as it lasts', () => {
+  it('waits as long as the cluster is paused', () => {
     const late = new Date('2027-01-01T00:00:00.000Z');
     const paused = { status: { phase: 'Terminating' as const }, spec: { ...spec, paused: true } };
     expect(

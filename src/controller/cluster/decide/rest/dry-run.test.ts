@@ -29,8 +29,8 @@ const checked = (state: AttemptState, given: Given = creating): Given => {
   return { ...begun(given), attempts: [ref], check: { ref, state } };
 };
 
-describe('what is only to be planned', () => {
-  it('is told as being looked at, then its hosts are looked at without a playbook, and none is held', () => {
+describe('a dry run', () => {
+  it('reports Checking, then checks the hosts without a playbook, and holds none', () => {
     expect(signal(creating)).toBe('dry-run');
     expect(outcome(creating)).toMatchObject({
       kind: 'wait',
@@ -54,17 +54,17 @@ describe('what is only to be planned', () => {
     });
   });
 
-  it('is planned though the cluster is paused, which only holds what would begin', () => {
+  it('runs although the cluster is paused', () => {
     const paused = { ...creating, cluster: { spec: { ...spec, paused: true } } };
     expect(signal(paused)).toBe('dry-run');
     expect(signal({ ...paused, dryRun: false })).toBe('paused');
   });
 
-  it('is looked at by a run that is made whole, though it was begun before', () => {
+  it('starts its check again if the run is absent', () => {
     expect(outcome(checked({ kind: 'absent' }))).toMatchObject({ effects: [{ kind: 'check-hosts' }] });
   });
 
-  it('says what would be done, or every reason why not', () => {
+  it('reports the changes, or every reason against them', () => {
     const plan = planIn(checked({ kind: 'succeeded' }));
     expect(plan).toMatchObject({ result: 'Possible', message: '', word: 'creating', requestId: 'r1' });
     expect(plan.steps).toContain('Take hosts');
@@ -79,7 +79,7 @@ describe('what is only to be planned', () => {
     expect(planIn(checked({ kind: 'running', blocked }))).toMatchObject({ result: 'Refused' });
   });
 
-  it('is of the machines that it has seen where hosts are to join, and tells no id of them', () => {
+  it('includes the machines of joining hosts in the plan hash, and hides their ids', () => {
     const reportOf = (machineId: string) => ({
       success: true,
       message: 'done',
@@ -92,7 +92,7 @@ describe('what is only to be planned', () => {
     expect(seen('a'.repeat(32)).hash).not.toBe(seen('b'.repeat(32)).hash);
   });
 
-  it('looks at no host where the plan itself is refused', () => {
+  it('checks no host if the plan itself is refused', () => {
     const cluster = { spec: { cluster: { ...spec.cluster, masterList: [] } } };
     expect(outcome({ ...creating, cluster })).toMatchObject({
       kind: 'rest',
@@ -100,7 +100,7 @@ describe('what is only to be planned', () => {
     });
   });
 
-  it('removes the run once its answer is written, and stays with the answer', () => {
+  it('removes its run after the result is written, and keeps the result', () => {
     const given = checked({ kind: 'succeeded' });
     const plan = planIn(given);
     const job = given.attempts?.[0]?.job;
@@ -112,7 +112,7 @@ describe('what is only to be planned', () => {
     expect(outcome({ ...creating, cluster: { status: { plan } } })).toMatchObject({ kind: 'rest', plan });
   });
 
-  it('looks again at another request, of an edit too', () => {
+  it('checks again for a new request-id, also of an edit', () => {
     expect(jobIn(begun({ ...creating, requestId: 'r2' }))).not.toBe(jobIn(begun()));
     const hosts = recordsOf({ cluster: { masterList: [{ ip: '10.0.0.1' }] } }, 'Joined', { touched: true });
     const edited: Given = { dryRun: true, hosts, appliedBy: 1, kubeconfig: { kind: 'present' } };
@@ -120,7 +120,7 @@ describe('what is only to be planned', () => {
     expect(planIn({ ...edited, requestId: 'r2' })).toMatchObject({ requestId: 'r2' });
   });
 
-  it('plans a deletion that is asked by its word, deletes nothing, and names hosts that would stay as they are', () => {
+  it('plans a deletion, deletes nothing, and warns of hosts that were not reached', () => {
     const hosts = recordsOf(spec, 'Joined', { touched: true });
     const given = { word: 'terminating', dryRun: true, hosts, appliedBy: 1 };
     expect(outcome(begun(given))).toMatchObject({
@@ -144,7 +144,7 @@ describe('what is only to be planned', () => {
     });
   });
 
-  it('is refused where a host or the way to it is not the cluster’s to use', () => {
+  it('is refused with HostConflict if another cluster has a host', () => {
     const refusal = { reason: 'HostConflict', message: '10.0.0.2 belongs to a/b' };
     expect(rehearsalRefused(snapshot(begun()), refusal)).toMatchObject({
       kind: 'rest',
@@ -153,12 +153,12 @@ describe('what is only to be planned', () => {
     expect(rehearsalRefused(snapshot({ word: 'creating' }), refusal)).toBeUndefined();
   });
 
-  it('begins once the annotation is gone, and its run goes with it', () => {
+  it('removes its run and starts the operation after the annotation is removed', () => {
     expect(signal({ ...checked({ kind: 'running' }), dryRun: false })).toBe('leftovers');
     expect(outcome({ word: 'creating' })).toMatchObject({ kind: 'accept', operation: 'create' });
   });
 
-  it('leaves no answer in status to what it was not given to', () => {
+  it('removes its plan from status if the outcome has none', () => {
     const plan = planIn(checked({ kind: 'succeeded' }));
     const given = snapshot({ ...creating, cluster: { status: { plan } } });
     expect(statusAfter(given, { kind: 'rest', plan }).plan).toEqual(plan);

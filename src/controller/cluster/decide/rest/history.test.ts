@@ -21,7 +21,7 @@ const pruned = (sequence: number, history: number | undefined, before: readonly 
 const sequences = (...given: Parameters<typeof pruned>) =>
   pruned(...given).flatMap(({ records }) => records.map(({ sequence }) => sequence));
 
-describe('what goes at the end of an operation', () => {
+describe('the history that the end of an operation removes', () => {
   it.each([
     ['nothing while there are few', 10, undefined, [request(9)], []],
     ['the eleventh', 11, undefined, [request(10)], [1]],
@@ -36,7 +36,7 @@ describe('what goes at the end of an operation', () => {
     expect(sequences(sequence, history, before)).toEqual(gone);
   });
 
-  it('is known by its word, or else may have any name; logs go up to the last of them', () => {
+  it('has the name of its operation, or every name if the request is unknown', () => {
     expect(pruned(13, undefined, [request(2), request(11)])).toEqual([
       {
         kind: 'prune',
@@ -50,7 +50,7 @@ describe('what goes at the end of an operation', () => {
   });
 });
 
-it('is never compared, and has bounds', () => {
+it('leaves history out of the spec hash, and checks its bounds', () => {
   expect(specHashOf({ ...spec, history: 3 })).toBe(specHashOf(spec));
   const takes = (history: unknown) => specSchema.safeParse({ ...spec, history }).success;
   expect([0, 1, MAX_HISTORY, MAX_HISTORY + 1, 1.5, '3'].map(takes)).toEqual([

@@ -24,8 +24,8 @@ const given = {
   hosts: recordsOf(three, 'Joined', joined[0]?.status),
 };
 
-describe('a kubeconfig that names a control plane that is away', () => {
-  it('names another one after three minutes', () => {
+describe('a kubeconfig that points at an absent control plane', () => {
+  it('points at another one after three minutes', () => {
     const after = { ...given, health: away(FIRST, 3), kubeconfig: names(FIRST) };
     expect(signal(after)).toBe('kubeconfig-missing');
     expect(outcome(after)).toEqual({ kind: 'act', effects: [{ kind: 'point-kubeconfig', to: SECOND }] });
@@ -36,13 +36,13 @@ describe('a kubeconfig that names a control plane that is away', () => {
     ['where another one is away', { health: away(SECOND, 9), kubeconfig: names(FIRST) }],
     ['where it names a load balancer', { health: away(FIRST, 9), kubeconfig: names('lb.example.com') }],
     ['where nobody is away', { health: { kind: 'seen', verdict }, kubeconfig: names(FIRST) }],
-  ])('stays as it is %s', (_, { health, kubeconfig }) => {
+  ])('stays unchanged %s', (_, { health, kubeconfig }) => {
     expect(signal({ ...given, ...(health ? { health } : {}), ...(kubeconfig ? { kubeconfig } : {}) })).toBe(
       'idle',
     );
   });
 
-  it('stays as it is where there is no other', () => {
+  it('stays unchanged if there is no other control plane', () => {
     const alone = { ...given, cluster: { ...given.cluster, spec }, hosts: joined };
     expect(signal({ ...alone, health: away(FIRST, 9), kubeconfig: names(FIRST) })).toBe('idle');
   });

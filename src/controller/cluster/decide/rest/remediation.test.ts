@@ -93,7 +93,7 @@ const under = (policy: Spec['policy'], more: Partial<Spec> = {}): Spec => ({
 });
 const signalOf = (given: Given): string => decide(at(given)).signal;
 
-it('asks for the replacement of a control plane that stays away, as a person would, in every list', () => {
+it('requests the replacement of an absent control plane in every host list', () => {
   expect(decide(at())).toEqual({
     signal: 'remediation-due',
     outcome: {
@@ -175,7 +175,7 @@ describe('a remediation', () => {
     expect(signalOf(given)).toBe(expected);
   });
 
-  it('takes the next spare where the first is on record, or does not fit', () => {
+  it('uses the next spare if the first has a Host record or does not fit', () => {
     const spareOf = (given: Given) => {
       const { outcome } = decide(at(given));
       return outcome.kind === 'act' && outcome.effects[0].kind === 'remediate'
@@ -190,7 +190,7 @@ describe('a remediation', () => {
   });
 });
 
-describe('the condition', () => {
+describe('the condition RemediationReady', () => {
   it.each<[string, Given, string]>([
     ['is absent without a policy', { spec: { cluster: three.cluster } }, 'absent'],
     [
@@ -243,14 +243,14 @@ describe('the condition', () => {
     expect(said(given)).toBe(expected);
   });
 
-  it('stays as it was until somebody looks again', () => {
+  it('stays unchanged until the next probe', () => {
     const before = statusAfter(at(), { kind: 'rest' });
     const unseen = at({ health: { kind: 'unseen' } });
     const restarted = { ...unseen, cluster: { ...unseen.cluster, status: before } };
     expect(statusAfter(restarted, { kind: 'rest' }).conditions).toEqual(before.conditions);
   });
 
-  it('is told as an Event while somebody is away, once', () => {
+  it('is reported as one Event while a control plane is away', () => {
     const [well, bad] = [at({ health: reported('True', 'AllPresent') }), at()].map(
       (one) => statusAfter(one, { kind: 'rest' }).conditions,
     );

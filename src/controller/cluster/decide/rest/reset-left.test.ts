@@ -77,7 +77,7 @@ function left({
 }
 
 describe('a host that left without a reset', () => {
-  it('is reset again by a scale-down that no word of the object asks for', () => {
+  it('is reset by a scale-down that no annotation requests', () => {
     const { signal, outcome } = decide(left());
     expect(signal).toBe('reset-due');
     expect(outcome).toMatchObject({
@@ -94,7 +94,7 @@ describe('a host that left without a reset', () => {
     [4, 160, 'worker'],
     [5, DAY, 'control-plane'],
     [40, DAY, 'control-plane'],
-  ])('is tried again, after %i more tries, %i min after the last one', (resets, minutes, duty) => {
+  ])('is retried after %i more tries, %i min after the last one', (resets, minutes, duty) => {
     const duties: Duty[] = [duty];
     expect(decide(left({ resets, duties, minutes: minutes - 1 })).outcome).toEqual({
       kind: 'wait',
@@ -117,12 +117,12 @@ describe('a host that left without a reset', () => {
       'the scale-down has a hook, which runs as root',
       { spec: { hooks: { preScaleDown: [{ configMap: 'c', key: 'k', sha256: 'a'.repeat(64) }] } } },
     ],
-  ])('is left alone where %s', (_why, given) => {
+  ])('is not reset if %s', (_why, given) => {
     expect(decide(left(given))).toMatchObject({ signal: 'idle', outcome: { kind: 'rest' } });
   });
 });
 
-it('a try that fails leaves the cluster as it was: Running, and not Stalled', () => {
+it('keeps a cluster Running and not Stalled if a retry fails', () => {
   const ours = { requestId: 'reset-2', requestedBy: 'remediation' };
   const before = left({ asked: ours, isRunning: true });
   const end = { kind: 'end', result: 'failed', reason: 'r', message: 'm' } as const;

@@ -42,7 +42,7 @@ function statusGiven(health: Health, { conditions = down, deleted = false, appli
 }
 
 describe('the status of a cluster', () => {
-  it('is what was seen', () => {
+  it('shows the conditions and nodes of the last probe', () => {
     expect(statusGiven({ kind: 'seen', verdict: well })).toMatchObject({
       said: ['Ready True Healthy', 'HostsReachable True AllReady', 'UpToDate True Applied'],
       nodes: { ready: 3, total: 3 },
@@ -50,7 +50,7 @@ describe('the status of a cluster', () => {
     });
   });
 
-  it('stays until the first look, after a restart', () => {
+  it('stays unchanged after a restart until the first probe', () => {
     expect(statusGiven({ kind: 'unseen' })).toMatchObject({
       said: [
         'Ready False ControlPlaneUnavailable',
@@ -63,7 +63,7 @@ describe('the status of a cluster', () => {
     expect(statusGiven({ kind: 'unseen' }, { conditions: [] }).said).toContain('Ready True Created');
   });
 
-  it('says nothing of what nobody looks at', () => {
+  it('omits conditions that are not probed', () => {
     expect(statusGiven({ kind: 'off' })).toMatchObject({
       said: ['Ready True Created', 'UpToDate True Applied'],
     });

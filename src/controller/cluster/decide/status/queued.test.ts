@@ -9,12 +9,12 @@ import { statusAfter } from './status.ts';
 const waits = (before: number | undefined): Turn => ({ kind: 'waits', before, most: 50 });
 const accepted = { ...creating, operation };
 
-it('holds no host and makes no Job before its turn', () => {
+it('holds no host and starts no Job before the turn of the operation', () => {
   expect(outcome({ ...accepted, turn: waits(3) })).toEqual({ kind: 'rest', turn: waits(3) });
   expect(outcome(accepted)).toMatchObject({ effects: [{ kind: 'hold' }, {}, { kind: 'start' }] });
 });
 
-it('tells at once why it would be refused, and waits for no place with that', () => {
+it('refuses an invalid plan at once, without waiting for a turn', () => {
   const plan = {
     sequence: 1,
     hosts: [],
@@ -29,7 +29,7 @@ it('tells at once why it would be refused, and waits for no place with that', ()
   });
 });
 
-it('cuts off what a deletion ends before the deletion has its turn', () => {
+it('removes the stopped run before the deletion has its turn', () => {
   const run = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
   const deletion = { ...operation, id: 'def', name: 'delete' as const, sequence: 2, word: 'terminating' };
   const given = { cluster: { status: { phase: 'Terminating' as const } }, deleted: true, hosts: held };
@@ -39,7 +39,7 @@ it('cuts off what a deletion ends before the deletion has its turn', () => {
   });
 });
 
-it('has all of its time, however long it waited', () => {
+it('gives an operation its full time after any wait', () => {
   const now = new Date('2026-01-03T00:00:00Z');
   expect(outcome({ ...accepted, now })).toMatchObject({
     effects: [{}, {}, { kind: 'start', attempt: { deadlineSeconds: 3600 } }],
@@ -63,7 +63,7 @@ it.each([
   [3, 'waits for 3 operations before it; at most 50 run at once'],
   [20, 'waits for 20 or more operations before it; at most 50 run at once'],
   [undefined, 'waits for its turn; at most 50 run at once'],
-])('with %s before it says: %s', (before, message) => {
+])('reports with %s operations before it: %s', (before, message) => {
   const status = reported(waits(before));
   expect(findCondition(status.conditions, 'Reconciling')).toMatchObject({
     status: 'True',
@@ -73,7 +73,7 @@ it.each([
   expect(status.summary).toBe(`creating: ${message.split(';')[0]}`);
 });
 
-it('keeps what it was told while its new place is not known', () => {
+it('keeps the reported place while the new place is unknown', () => {
   const before = reported(waits(3));
   expect(reported(waits(undefined), before)).toEqual(before);
 });

@@ -17,7 +17,7 @@ import {
 import { statusAfter } from './status.ts';
 
 describe('status', () => {
-  it('takes a report of any length', () => {
+  it('limits the length of a message', () => {
     const status = { phase: 'Creating' as const, operation };
     const after = statusAfter(snapshot({ cluster: { status }, operation }), {
       kind: 'end',
@@ -28,7 +28,7 @@ describe('status', () => {
     expect(after.message?.length).toBeLessThanOrEqual(4096);
   });
 
-  it('is equal to the present one when there is nothing new to say', () => {
+  it('stays equal if nothing changed', () => {
     const given = snapshot({
       word: 'creating',
       operation,
@@ -43,7 +43,7 @@ describe('status', () => {
     expect(second).toEqual(first);
   });
 
-  it('keeps Ready through a failed scale-up, and says Stalled', () => {
+  it('keeps Ready after a failed scale-up, and sets Stalled', () => {
     const status = { phase: 'Scaling' as const, operation: { ...operation, name: 'scale-up' as const } };
     const hosts = [...joined, ...recordsOf({ cluster: { nodeList: [{ ip: '10.0.0.4' }] } }, 'Held')];
     const given = snapshot({ cluster: { status }, appliedBy: 1, hosts, operation: status.operation });
@@ -57,7 +57,7 @@ describe('status', () => {
     ]);
   });
 
-  it('is Stalled no more once the spec is again what is there', () => {
+  it('clears Stalled once the spec matches the hosts again', () => {
     const failed = { ...operation, name: 'scale-up' as const, result: 'failed' as const };
     const cluster = { status: { phase: 'Failed' as const, operation: failed } };
     const given = { appliedBy: 0, operation: failed, cluster };
@@ -71,7 +71,7 @@ describe('status', () => {
     expect(stalled([...joined, ...more])).toBe(true);
   });
 
-  it('names what is wrong with a spec, without an operation', () => {
+  it('names the problems of a spec without starting an operation', () => {
     const problems = [{ field: 'spec.cluster.podCIDR', reason: 'is no CIDR' }];
     const given = { word: 'creating', problems, malformed: true };
     expect(outcome(given)).toEqual({
@@ -84,7 +84,7 @@ describe('status', () => {
     expect(signal({ ...edited, cluster: { status: { phase: 'Running' } } })).toBe('invalid');
   });
 
-  it('says in a few words what a person must do, and that the spec is not what is there', () => {
+  it('summarizes the required action, and sets UpToDate to False', () => {
     const wanted = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
     const given = snapshot({
       word: 'create-finished',
@@ -104,7 +104,7 @@ describe('status', () => {
     );
   });
 
-  it('says of a scale-down that failed how it failed, and how to ask again', () => {
+  it('reports why a scale-down failed, and how to request it again', () => {
     const wanted = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
     const failed = {
       ...operation,
@@ -134,7 +134,7 @@ describe('status', () => {
     );
   });
 
-  it('tells a copy, which may go, from a cluster whose record is lost, of which nothing may be deleted', () => {
+  it('distinguishes a copy of a cluster from a cluster whose state Secret is lost', () => {
     const summary = (binding: Snapshot['binding']) => {
       const given = snapshot({ word: 'create-finished', appliedBy: 1, hosts: joined, binding });
       return statusAfter(given, decide(given).outcome).summary;
@@ -147,7 +147,7 @@ describe('status', () => {
     );
   });
 
-  it('names at most a hundred hosts, those that need attention, and counts all', () => {
+  it('lists at most 100 hosts, and counts all by state', () => {
     const many = Array.from({ length: 1000 }, (_, at) => ({ ip: `10.1.${at >> 8}.${at & 255}` }));
     const hosts = [...joined, ...recordsOf({ cluster: { nodeList: many } }, 'Unclean')];
     const after = statusAfter(snapshot({ appliedBy: 1, hosts }), { kind: 'rest' });
@@ -155,7 +155,7 @@ describe('status', () => {
     expect(after.hostStates).toEqual({ Joined: 3, Unclean: 1000 });
   });
 
-  it('is small, however many hosts the cluster has', () => {
+  it('stays below 64 KiB with 1000 hosts', () => {
     const nodeList = Array.from({ length: 1000 }, (_, at) => ({ ip: `10.1.${at >> 8}.${at & 255}` }));
     const wanted = { cluster: { ...spec.cluster, nodeList } };
     const hosts = recordsOf(wanted, 'Held');

@@ -62,11 +62,11 @@ describe('a control plane', () => {
     ['is away while nobody tells of etcd', { etcdPods: undefined }, UNKNOWN],
     ['is away while an operation runs', { changing: true }, UNKNOWN],
     ['cannot be asked', { blind: { reason: 'KubeconfigMissing', message: 'why' }, servers: [] }, UNKNOWN],
-  ])('that %s', (_what, seen, expected) => {
+  ])('gets the right condition when it %s', (_what, seen, expected) => {
     expect(said(seen)).toBe(expected);
   });
 
-  it('is not alone away while another one is held or leaves', () => {
+  it('is not the only absent one while another has not joined', () => {
     const held = host(2, { joined: false });
     expect(
       said({ servers: servers('ready').concat(servers('ready', 'ready', 'silent').slice(2)) }, [
@@ -77,7 +77,7 @@ describe('a control plane', () => {
     ).toBe(several('10.0.0.2, 10.0.0.3'));
   });
 
-  it('may be away where etcd has hosts of its own, whose API servers vouch for it', () => {
+  it('counts as away with external etcd, although no etcd pod reports', () => {
     const external = [1, 2, 3].map((last) => host(last, { etcd: false }));
     expect(said({ etcdPods: [] }, external)).toBe('False OneAway: 10.0.0.3');
   });

@@ -51,7 +51,7 @@ it.each<[string, Verdict[], string[], Verdict?]>([
     ['Falsea 1', 'Falseb 1'],
     of('False', 'a'),
   ],
-])('tells of %s', (_, probes, expected, before) => {
+])('reports a condition: %s', (_, probes, expected, before) => {
   expect(reported(probes, before)).toEqual(expected);
 });
 
@@ -62,15 +62,15 @@ it.each([
   [2, 0.5, 60_000],
   [3, 0.5, 120_000],
   [60, 0.5, 300_000],
-])('after %d silent probes, with chance at %d, pauses for %d ms', (probes, chance, ms) => {
+])('pauses after %d silent probes, with random number %d, for %d ms', (probes, chance, ms) => {
   expect(pauseMs(probes, { intervalMs: 30_000, random: () => chance })).toBeCloseTo(ms);
 });
 
-it('never pauses for less than a long interval that was set', () => {
+it('never pauses for less than a long configured interval', () => {
   expect(pauseMs(9, { intervalMs: 900_000, random: () => 0.5 })).toBeCloseTo(900_000);
 });
 
-it('tells at once of drift, which hosts themselves have seen twice, and at once that there is none', () => {
+it('reports drift at once, and its end at once', () => {
   const drift = (status: 'True' | 'False', message: string): Verdict => ({
     conditions: [{ type: 'HostsAsMade', status, reason: status === 'True' ? 'AsMade' : 'Drifted', message }],
   });

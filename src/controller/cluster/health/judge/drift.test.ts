@@ -74,12 +74,12 @@ it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
   ],
   ['a host has no node, which another condition tells', [node(1, well)], hosts, /^True /],
   ['nobody tells of nodes', undefined, hosts, /^Unknown NotObserved: /],
-])('where %s', (_, nodes, of, says) => {
+])('returns the right status when %s', (_, nodes, of, says) => {
   const { status, reason, message } = judgeDrift({ servers: [], nodes }, of);
   expect(`${status} ${reason}: ${message}`).toMatch(says);
 });
 
-it('says nothing of a cluster that nobody can ask', () => {
+it('returns Unknown for a cluster that cannot be probed', () => {
   const blind = { reason: 'KubeconfigMissing', message: 'why' } as const;
   expect(judgeDrift({ blind, servers: [] }, hosts)).toMatchObject({
     status: 'Unknown',

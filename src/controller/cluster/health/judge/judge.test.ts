@@ -80,7 +80,7 @@ describe('Ready', () => {
       { blind: { reason: 'KubeconfigMissing', message: 'why' }, servers: [], ...unseen },
       /^Unknown KubeconfigMissing: why$/,
     ],
-  ])('where %s', (_, seen, says) => {
+  ])('has the right status when %s', (_, seen, says) => {
     expect(said('Ready', seen)).toMatch(says);
   });
 });
@@ -125,11 +125,11 @@ describe('HostsReachable', () => {
       hosts,
       'False NodeNotReady: 15 nodes are not Ready: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 5 more',
     ],
-  ])('where %s', (_, seen, of, says) => {
+  ])('has the right status when %s', (_, seen, of, says) => {
     expect(said('HostsReachable', seen, of)).toBe(says);
   });
 
-  it('is Unknown where no API server tells', () => {
+  it('is Unknown if no API server answers', () => {
     const verdict = judge({ ...well, ...unseen, servers: silent }, hosts, now);
     expect(verdict.conditions.find(({ type }) => type === 'HostsReachable')?.status).toBe('Unknown');
     expect(verdict).not.toHaveProperty('nodes');
@@ -161,7 +161,7 @@ describe('ControlPlaneHealthy', () => {
       [server(1, { state: 'not-ready', failed: ['etcd'] })],
       'False NoneReady: 1 of 1 API servers is not ready: 10.0.0.1 is not ready (failed: etcd)',
     ],
-  ])('where %s', (_, servers, says) => {
+  ])('has the right status when %s', (_, servers, says) => {
     expect(said('ControlPlaneHealthy', { servers })).toBe(says);
   });
 });
@@ -300,11 +300,11 @@ describe('EtcdHealthy', () => {
       hosts,
       'Unknown NotObserved: no API server reports whether etcd answers',
     ],
-  ])('where %s', (_, seen, of, says) => {
+  ])('has the right status when %s', (_, seen, of, says) => {
     expect(said('EtcdHealthy', seen, of)).toBe(says);
   });
 
-  it('warns of a database that is nearly full, in words that stay', () => {
+  it('warns of a nearly full database, with a message that stays equal', () => {
     const at = (gib: number) => said('EtcdHealthy', { databaseBytes: gib * 1024 ** 3 });
     expect(at(1.5)).toMatch(/^True AllHealthy/);
     expect(at(1.7)).toMatch(/^True DatabaseNearlyFull: /);
@@ -331,12 +331,12 @@ describe('CertificatesValid', () => {
       'False Expired: expired are the certificates of the API server at 10.0.0.1',
     ],
     ['one has not shown its own yet', { servers: [server(1), ...silent] }, 'undefined undefined: undefined'],
-  ])('where %s', (_, seen, says) => {
+  ])('has the right status when %s', (_, seen, says) => {
     expect(said('CertificatesValid', seen)).toBe(says);
   });
 });
 
-it('says the same of the same, in whatever order it came and whenever it is', () => {
+it('judges equal facts equally, in any order and at any time', () => {
   const seen = {
     ...well,
     servers: [server(1, { state: 'silent' }), server(2, { state: 'silent' }), server(3)],
