@@ -77,7 +77,7 @@ const statusSchema = z.object({
   version: text.optional().meta({ description: 'Kubernetes version of the cluster.' }),
   certificatesExpire: text
     .optional()
-    .meta({ description: 'Expiry of the client certificate in the kubeconfig.' }),
+    .meta({ description: 'Expiry of the first certificate that ends, of those known.' }),
   nodes: z
     .object({ ready: z.int(), total: z.int() })
     .optional()

@@ -13,6 +13,7 @@ const HOOKED = [
   'replace',
   'move-etcd',
   'repair',
+  'renew',
 ] as const satisfies readonly OperationName[];
 
 /** Before the run of an operation, or after it has succeeded. */

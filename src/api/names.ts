@@ -24,6 +24,8 @@ export const annotations = {
   applied: `${GROUP}/applied`,
   /** When the operator last replaced a control plane by itself (spec.policy). */
   remediedAt: `${GROUP}/remedied-at`,
+  /** When the operator last requested a renewal by itself (spec.policy). */
+  renewedAt: `${GROUP}/renewed-at`,
   /** The user who requested the operation; written by the webhook, and by REST for its callers. For the record only. */
   requestedBy: `${GROUP}/requested-by`,
 } as const;

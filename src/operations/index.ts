@@ -6,6 +6,7 @@ import { remove } from './delete.ts';
 import { moveEtcd } from './move-etcd.ts';
 import type { Operation } from './operation.ts';
 import { relabel } from './relabel.ts';
+import { renew } from './renew.ts';
 import { repair } from './repair.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   replace,
   moveEtcd,
   repair,
+  renew,
   remove,
 ];
 

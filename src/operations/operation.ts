@@ -38,6 +38,8 @@ export interface Operation {
   precheck: RunSpec['precheck'];
   /** Results that a success must leave behind. */
   brings: readonly Brings[];
+  /** Whether its kubeconfig replaces one that is still valid. */
+  renewsKubeconfig?: true;
   planning: Planning;
   /** Whether spec and situation are validated at all. Operations that must always be possible are not. */
   checks: boolean;

@@ -5,8 +5,21 @@ import { networkProblems } from './validate-networks.ts';
 
 const LIST = 'spec.policy.replaceFrom';
 
+/** Returns the problems of `spec.policy`. */
+export const policyProblems = (spec: Spec): Problem[] => [...windowProblems(spec), ...spareProblems(spec)];
+
+function windowProblems({ policy }: Spec): Problem[] {
+  const { from, to } = policy?.autoRenew ?? {};
+  const field = 'spec.policy.autoRenew';
+  if (from === undefined && to === undefined) return [];
+  if (from === undefined) return [{ field: `${field}.from`, reason: 'is required beside "to"' }];
+  if (to === undefined) return [{ field: `${field}.to`, reason: 'is required beside "from"' }];
+  const reason = 'equals "from"; leave out both for any time of the day';
+  return from === to ? [{ field: `${field}.to`, value: to, reason }] : [];
+}
+
 /** Returns the problems of spare hosts: each must be able to replace a host with the fields given here. */
-export function policyProblems(spec: Spec): Problem[] {
+function spareProblems(spec: Spec): Problem[] {
   const { cluster, policy } = spec;
   const spares = policy?.replaceFrom ?? [];
   if (spares.length === 0) return [];

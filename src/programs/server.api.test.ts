@@ -85,6 +85,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
         'kubeconfig',
         'logs',
         'relabel',
+        'renew',
         'repair',
         'replace',
         'scaledown',

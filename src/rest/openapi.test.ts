@@ -40,9 +40,16 @@ describe('the OpenAPI document', () => {
       const { operationId, requestBody, responses } = operationSchema.parse(operation);
       expect([operationId, requestBody?.required ?? false]).toEqual([
         operationId,
-        ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace', 'moveEtcd', 'repair'].includes(
-          operationId,
-        ),
+        [
+          'createCluster',
+          'scaleUp',
+          'scaleDown',
+          'relabel',
+          'replace',
+          'moveEtcd',
+          'repair',
+          'renew',
+        ].includes(operationId),
       ]);
       for (const [status, { content }] of Object.entries(responses).filter(
         ([code]) => !code.startsWith('20'),

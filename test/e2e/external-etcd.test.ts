@@ -21,6 +21,11 @@ const OPERATION_MS = 10 * 60_000;
 /** Longer than two checks, each half a minute after the one before. */
 const REPORT_MS = 3 * 60_000;
 
+/** Certificates of an external member, with their keys. */
+const PAIRS = ['server.crt', 'server.key', 'peer.crt', 'peer.key'].map(
+  (file) => `/etc/matryoshka/etcd/${file}`,
+);
+
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
 let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
@@ -143,6 +148,19 @@ describe('a cluster with external etcd', () => {
     await done('POST', `${PATH}/replace`, { from, to });
     expect(await membersAt(3)).toEqual(addresses(1, 3, 4));
     expect(await traces(2)).toEqual([]);
+  });
+
+  it('renews the certificates of its members', async () => {
+    const sums = (index: number) => on(index, 'sha256sum', ...PAIRS);
+    const before = await Promise.all([1, 3, 4].map(sums));
+    await done('POST', `${PATH}/renew`, {});
+    for (const [at, index] of [1, 3, 4].entries()) {
+      const now = (await sums(index)).split('\n');
+      expect(now).toHaveLength(PAIRS.length);
+      for (const line of now) expect(before[at], host(index).name).not.toContain(line);
+      expect(await on(index, 'matryoshka-watch', 'differences'), host(index).name).toBe('');
+    }
+    expect(await membersAt(3)).toEqual(addresses(1, 3, 4));
   });
 
   it('scales etcd down to one member, and leaves no trace on a freed host', async () => {

@@ -20,6 +20,7 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'replace', 'delete'],
   ['create', 'move', 'delete'],
   ['create', 'repair', 'delete'],
+  ['create', 'renew', 'delete'],
 ];
 /** Steps that earlier lives have not covered. A creation after a failed one differs from that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
@@ -32,6 +33,7 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   replace: ['replace'],
   move: ['move'],
   repair: ['repair'],
+  renew: ['renew'],
 };
 const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
   const [, shown] = Object.entries(SHOWN).find(([label]) => steps.some((step) => step === label)) ?? [];

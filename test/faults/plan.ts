@@ -56,6 +56,7 @@ export const STEPS = [
   'replace',
   'move',
   'repair',
+  'renew',
   'down',
   'delete',
 ] as const;

@@ -201,6 +201,10 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
     ask: (user) => user.ask({ word: 'repairing', requestId: 'repair', workers: [user.host(2)] }),
     done: (cluster) => rests(cluster) && said(cluster) === 'repair-finished',
   },
+  renew: {
+    ask: (user) => user.ask({ word: 'renewing', requestId: 'renew', workers: [user.host(2)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'renew-finished',
+  },
   down: {
     ask: (user) => user.ask({ word: 'scaling-down', requestId: 'down', workers: [user.host(2)] }),
     done: rests,

@@ -48,6 +48,7 @@ describe('docs/tasks', () => {
     ['relabel', 'relabel'],
     ['delete', 'terminate'],
     ['repair', 'repair'],
+    ['renew', 'renew'],
   ])('%s.md has the steps of its playbook, in their order', (page, playbook) => {
     const plays = readFileSync(join(root, `ansible/${playbook}.yml`), 'utf8');
     const names = [...plays.matchAll(/^- name: (.*)$/gm)].map(([, name]) => name);

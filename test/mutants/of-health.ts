@@ -7,6 +7,30 @@ const seen = (test: string): Witness => ({ project: 'api', file: 'test/conforman
 /** Conditions of created clusters, and the probes that the operator trusts. */
 export const ofHealth: readonly Mutant[] = [
   {
+    name: 'certificates that only their host shows do not count',
+    file: `${HEALTH}/judge/certificates.ts`,
+    from: 'reports.get(name)?.certificate',
+    to: "reports.get('')?.certificate",
+    witness: unit(`${HEALTH}/judge/judge.test.ts`, 'finds when the first certificate ends'),
+  },
+  {
+    name: 'a renewal that failed is requested again at once',
+    file: 'src/controller/cluster/decide/rest/auto-renew.ts',
+    from: 'last + PAUSE_MS',
+    to: 'last',
+    witness: unit(
+      'src/controller/cluster/decide/rest/auto-renew.test.ts',
+      'waits most of a day after the last request',
+    ),
+  },
+  {
+    name: 'a renewal begins without the key of an authority',
+    file: 'ansible/roles/renew/files/check.sh',
+    from: 'for file in $authority.crt $authority.key; do',
+    to: 'for file in $authority.crt; do',
+    witness: unit('test/roles/renew-check.test.ts', 'refuses a control plane without'),
+  },
+  {
     name: 'one failed look is a fact',
     file: `${HEALTH}/judge/debounce.ts`,
     from: "if (!last || last.status === 'True') return false;",

@@ -325,8 +325,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a host that left without a reset waits for a person',
     file: `${CLUSTER}/decide/rest/signal.ts`,
-    from: "return dueReset(snapshot) ? 'reset-due' : 'idle';",
-    to: "return 'idle';",
+    from: "if (dueReset(snapshot)) return 'reset-due';",
+    to: '',
     witness: life('is reset by a scale-down that no annotation requests', 'rest/reset-left'),
   },
   {

@@ -1,4 +1,5 @@
 import { chmod, chown, mkdir, rename, rm, symlink } from 'node:fs/promises';
+import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { APISERVER, CONFIG, KUBELET, MADE, SEAL, unitFile, watchedHost } from './watched-host.fixture.ts';
 
@@ -261,6 +262,31 @@ describe('a drift report', () => {
     expect(sent.length).toBeLessThan(1500);
     expect(sent).not.toContain('secret');
     expect((await reported()).count).toBe(42);
+  });
+
+  it('names the certificate that ends first, in a kubeconfig too', async () => {
+    const certificate = async (days: number) => {
+      const subject = ['-subj', '/CN=x', '-days', String(days)];
+      const args = [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        '/dev/null',
+      ];
+      return (await execa('openssl', [...args, ...subject])).stdout;
+    };
+    await put('/etc/kubernetes/pki/apiserver.crt', await certificate(20));
+    const data = Buffer.from(await certificate(10)).toString('base64');
+    await put('/etc/kubernetes/scheduler.conf', `    client-certificate-data: ${data}\n`);
+    await run('look');
+    const [end = '', file] = (await reported()).certificate ?? [];
+    expect(file).toBe('/etc/kubernetes/scheduler.conf');
+    expect(Math.round((Date.parse(end) - Date.now()) / 86_400_000)).toBe(10);
   });
 
   it('goes to the Lease of this node once, and again after a change', async () => {

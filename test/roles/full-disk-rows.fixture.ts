@@ -75,6 +75,15 @@ const REPAIR = [
   'repair/put.sh',
 ];
 
+const LEAVES = [
+  'apiserver',
+  'apiserver-kubelet-client',
+  'front-proxy-client',
+  'apiserver-etcd-client',
+].flatMap((name) => [`pki/${name}.crt`, `pki/${name}.key`]);
+const RENEWED = [...LEAVES, 'admin.conf', 'controller-manager.conf', 'scheduler.conf'];
+const AUTHORITIES = ['ca', 'front-proxy-ca', 'etcd/ca'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
+
 const bridge = async (verb: string): Promise<Row> => ({
   text: `${prelude}\nVERB=${verb} RUN='owner 1 1 p' BRIDGE=br0 ID=u CIDR=10.1.0.0/24 ADDRESS=10.1.0.1/24\n${await bridges('bridges.sh')}`,
   before: `printf 'cluster owner\\nnetwork link br1\\n${verb === 'put' ? '' : 'network link br0\\nnetwork table ip br0\\n'}' > /etc/matryoshka/made`,
@@ -146,7 +155,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     once: true,
   },
   'control-plane/issue.sh': {
-    vars: `CREATES= MEMBERS='10.0.0.9 {"a":1}' \n${JOIN}`,
+    vars: `CREATES= RENEWS= MEMBERS='10.0.0.9 {"a":1}' \n${JOIN}`,
     library: ['control-plane/member.sh'],
     before: `${JOINED}mkdir -p /etc/kubernetes/pki/etcd; for f in etcd/ca.crt etcd/ca.key apiserver-etcd-client.key; do echo x > /etc/kubernetes/pki/$f; done`,
     programs: {
@@ -249,6 +258,38 @@ cp /bin/bash /usr/local/sbin/kube-apiserver
     vars: differing(),
     library: REPAIR,
     before: sealed({ '/etc/containerd/config.toml': 'config' }, ['/etc/containerd/config.toml']),
+  },
+  'renew/renew.sh': {
+    vars: 'ETCD_HERE= NODE_NAME=n IP=10.0.0.5 KUBEADM_CONFIG=k\n',
+    library: [...REPAIR, 'repair/pods.sh', 'renew/kubelet.sh'],
+    before: `${sealed(Object.fromEntries(RENEWED.map((path) => [`/etc/kubernetes/${path}`, 'former'])), [])}mkdir -p /etc/kubernetes/pki/etcd
+for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; done`,
+    programs: {
+      kubeadm: writes(...RENEWED.map((path) => `/etc/kubernetes/.renew.matryoshka/${path}`)),
+      openssl: ':',
+    },
+    // A pod that cannot be removed from the list is restarted once more.
+    varies: /\/matryoshka\/repair$/,
+  },
+  'renew/member.sh': {
+    vars: `ETCD_HERE= PKI=$(cat /usr/local/archive)\n${MEMBER}`,
+    library: REPAIR,
+    before: `${ETCD}${sealed({ '/etc/matryoshka/etcd/server.crt': 'former', '/etc/matryoshka/etcd/server.key': 'former' }, [])}`,
+  },
+  'renew/issue-kubelets.sh': {
+    vars: "KUBELETS='10.0.0.5 n' KUBEADM_CONFIG=k\n",
+    library: ['renew/kubelet.sh'],
+    programs: {
+      kubeadm: `printf 'client-certificate-data: %s\nclient-key-data: %s\n' ${base64('CERTIFICATE\n')} ${base64('KEY\n')}`,
+    },
+  },
+  'renew/put-kubelet.sh': {
+    vars: `NODE_NAME=n PAIR=${base64('CERTIFICATE KEY')}\n`,
+    library: ['renew/kubelet.sh'],
+    before: "mkdir -p /etc/kubernetes; echo 'server: https://api.demo:6443' > /etc/kubernetes/kubelet.conf",
+    programs: { curl: 'echo 200', openssl: ':' },
+    // Its name has the time.
+    varies: /\/kubelet-client-/,
   },
   'fence/take.sh': {
     vars: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p' OPTIONS= NAME=n IP=10.0.0.5\n`,

@@ -63,7 +63,8 @@ it('no task uses no_log, and tasks with secret results declare them', async () =
       if (task.host_script?.secret) secret.push(path.slice(ansible.length + 1));
     }
   }
-  expect(secret.sort()).toEqual(
-    ['admit', 'issue', 'kubeconfig'].map((name) => `roles/control-plane/tasks/${name}.yml`),
-  );
+  expect(secret.sort()).toEqual([
+    ...['admit', 'issue', 'kubeconfig'].map((name) => `roles/control-plane/tasks/${name}.yml`),
+    'roles/renew/tasks/issue-kubelets.yml',
+  ]);
 });

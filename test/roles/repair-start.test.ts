@@ -19,6 +19,7 @@ const LIBRARIES = [
   'repair/files/etcd-data.sh',
   'repair/files/etcd-start.sh',
   'repair/files/put.sh',
+  'repair/files/pods.sh',
 ];
 
 const ETCD_MANIFEST = `spec:
@@ -134,7 +135,7 @@ describe('the restarts of a repair', () => {
   it('restart a static pod with the restored manifest, and set the edited one aside', async () => {
     await put(SCHEDULER, 'theirs', 0o600);
     expect(await start(['pod kube-scheduler'])).toContain('changed: kube-scheduler runs as it was made');
-    expect(await done()).toEqual(['protect repair-kube-scheduler']);
+    expect(await done()).toEqual(['protect exchange-kube-scheduler']);
     expect(await text(SCHEDULER)).toBe('s');
     expect(await text(`/var/lib/matryoshka/set-aside${SCHEDULER}`)).toBe('theirs');
     expect(await text(PENDING)).toBe('');
@@ -155,7 +156,7 @@ describe('the restarts of a repair', () => {
     await rm(at(ETCD));
     await run('end');
     await start(['pod etcd', 'pod kube-apiserver']);
-    expect(await done()).toEqual(['protect repair-kube-apiserver']);
+    expect(await done()).toEqual(['protect exchange-kube-apiserver']);
   });
 });
 
@@ -166,7 +167,7 @@ describe('a control plane that serves', () => {
     expect(await text(WHY)).toContain(
       'kube-apiserver of this control plane is not restarted: the API server at 10.0.0.3 does not answer',
     );
-    expect(await done()).toEqual(['protect repair-kube-scheduler']);
+    expect(await done()).toEqual(['protect exchange-kube-scheduler']);
     expect(await text(PENDING)).toBe('pod kube-apiserver\n');
   });
 
@@ -182,7 +183,7 @@ describe('a control plane that serves', () => {
     expect(await done()).toEqual([]);
     await put('/sick', '');
     await start(['pod etcd'], '10.0.0.2');
-    expect(await done()).toEqual(['protect repair-etcd']);
+    expect(await done()).toEqual(['protect exchange-etcd']);
   });
 
   it('keeps its etcd member running if its state or its peers are unknown', async () => {
@@ -208,7 +209,7 @@ describe('etcd beside a control plane', () => {
     await cutOut();
     await put('/listed-10.0.0.3', LISTED);
     await start(['pod etcd'], '10.0.0.2 10.0.0.3');
-    expect(await done()).toEqual(['protect repair-etcd']);
+    expect(await done()).toEqual(['protect exchange-etcd']);
     expect(await text(ETCD)).toBe(ETCD_MANIFEST);
   });
 

@@ -34,6 +34,7 @@ const Drift = z.object({
   at: z.iso.datetime(),
   count: z.int(),
   things: z.array(z.tuple([z.string(), z.string(), z.string()])),
+  certificate: z.tuple([z.string(), z.string()]).optional(),
 });
 
 const ROLES: Readonly<Record<string, string>> = {

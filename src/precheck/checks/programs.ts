@@ -28,7 +28,7 @@ export const REQUIRED: Readonly<Record<string, string>> = {
 
 /** Optional programs, and the effect of their absence. */
 export const RECOMMENDED: Readonly<Record<string, string>> = {
-  openssl: 'sums take longer, and the repair cannot check certificates',
+  openssl: 'sums take longer, the repair cannot check certificates, and a renewal restarts kubelets',
   logger: 'the fence writes nothing into the journal',
 };
 

@@ -59,6 +59,7 @@ const REAL: readonly Case[] = [
   { operationId: 'replace', takes: [['update'], own], body: { from: host(2).ip, to: host(3) } },
   { operationId: 'moveEtcd', takes: [['update'], own], body: { etcdList: [host(4)] } },
   { operationId: 'repair', takes: [['update'], own], body: {} },
+  { operationId: 'renew', takes: [['update'], own], body: {} },
   { operationId: 'cancelOperation', takes: [['update']] },
   { operationId: 'pauseCluster', takes: [['update']] },
   { operationId: 'resumeCluster', takes: [['update']] },

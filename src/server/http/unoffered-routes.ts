@@ -3,7 +3,7 @@ import { HttpError } from './errors.ts';
 
 const CLUSTER = '/region/:region/cluster/:name';
 const ABSENT: readonly ['GET' | 'POST', string][] = [
-  ...['update', 'rollback', 'snapshot', 'restore', 'renew'].map((word): ['POST', string] => [
+  ...['update', 'rollback', 'snapshot', 'restore'].map((word): ['POST', string] => [
     'POST',
     `${CLUSTER}/${word}`,
   ]),

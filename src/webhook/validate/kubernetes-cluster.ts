@@ -99,6 +99,7 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
     annotations.applied,
     annotations.appliedSpec,
     annotations.remediedAt,
+    annotations.renewedAt,
   ]) {
     if (!same(change, name) && !restored) {
       const reason = `is written by the controller alone${old ? '; it can be neither changed nor dropped' : ''}`;

@@ -20,3 +20,19 @@ put_copy() { # PATH
   said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && as_sealed "$1" "$new" && sync "$new" && mv -fT "$new" "$R$1" && sync "$R${1%/*}"; } 2>&1) || unfinished "$1" "$said" "$new"
   changed "$1 is as it was made"
 }
+# begin_exchange PATH…: copies files before new ones replace them. The copies are synced before anything is replaced: the host
+# may die at any moment, and take_up then restores a complete copy. drop_exchanged deletes the copies.
+begin_exchange() {
+  local file said
+  for file; do no_folder "$file"; done
+  for file; do keep_replaced "$file"; done
+  rm -rf "$exchanging.new"
+  for file; do
+    mkdir -p "$exchanging.new${file%/*}" || exit 1
+    [ ! -e "$R$file" ] && [ ! -L "$R$file" ] || said=$(cp -aT "$R$file" "$exchanging.new$file" 2>&1) || unfinished "$exchanging$file" "$said" "$exchanging.new"
+  done
+  write_file "$exchanging.new/list" 600 "$(printf '%s\n' "$@")"$'\n' || exit 1
+  said=$(sync -f "$exchanging.new" 2>&1) || unfinished "$exchanging" "$said" "$exchanging.new"
+  mv -T "$exchanging.new" "$exchanging" || fail "$exchanging is there already; ask again"
+  sync "${exchanging%/*}"
+}

@@ -22,17 +22,6 @@ done
 for unit in $units; do done_with "unit $unit"; done
 [ -n "$IS_MASTER" ] || { done_with 'pod .*'; exit 0; }
 
-runs() { # NAME: a container of the static pod runs
-  [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
-    grep -xF "$(ctr -n k8s.io containers ls -q "labels.\"io.kubernetes.container.name\"==$1,labels.\"io.kubernetes.pod.namespace\"==kube-system")")" ]
-}
-# exchange NAME FILE: ends the pod, then starts it by that manifest.
-exchange() {
-  local to=$R/etc/kubernetes/manifests/$1.yaml try
-  rm -f "$to"
-  for try in $(seq 240); do runs "$1" || break; sleep 0.5; done
-  mv -fT "$2" "$to"
-}
 # Whether the API server of each other control plane answers while this one is away.
 others_answer() { # NAME
   local address try
@@ -73,9 +62,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" && sync "$new"; } 2>&1) ||
     unfinished "$of_pod" "$said" "$new"
   keep_replaced $of_pod
-  # Protected: the pod gets its manifest back, whatever happens to this run.
-  "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "R='$R'; $(declare -f runs exchange); exchange $pod '$new'" ||
-    fail "$of_pod cannot be put back"
+  protected_exchange "$pod" "$new" || fail "$of_pod cannot be put back"
   for try in $(seq 360); do is_back "$pod" && break; sleep 0.5; done
   is_back "$pod" || fail "$pod does not run with $of_pod of the baseline"
   done_with "pod $pod"; changed "$pod runs as it was made"

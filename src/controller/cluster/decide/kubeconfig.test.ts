@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
-import { isUsable, kubeconfigIn, pointedAt } from './kubeconfig.ts';
+import { isOutdated, isUsable, kubeconfigIn, pointedAt } from './kubeconfig.ts';
 
 it('reads no expiry from a kubeconfig without a certificate; an invalid one is missing', () => {
   expect(kubeconfigIn('users: [{name: a, user: {token: t}}]')).toEqual({ kind: 'present' });
@@ -34,6 +34,22 @@ it('calls an expired kubeconfig unusable', async () => {
   const end = kubeconfig.expires.getTime();
   expect(isUsable(text, new Date(end - 1_000))).toBe(true);
   expect(isUsable(text, new Date(end))).toBe(false);
+});
+
+it('is outdated after a renewal if the new certificate ends later', async () => {
+  const { cert } = await createServerCertificates();
+  const text = `users: [{name: a, user: {client-certificate-data: ${Buffer.from(cert).toString('base64')}}}]`;
+  const fresh = kubeconfigIn(text);
+  if (fresh.kind !== 'present' || !fresh.expires) throw new Error('it has no end');
+  const now = new Date();
+  const kept = (ms: number) => ({
+    kind: 'present' as const,
+    expires: new Date((fresh.expires?.getTime() ?? 0) + ms),
+  });
+  expect(isOutdated(kept(-1_000), text, now, true)).toBe(true);
+  expect(isOutdated(kept(0), text, now, true)).toBe(false);
+  expect(isOutdated(kept(1_000), text, now, true)).toBe(false);
+  expect(isOutdated(kept(-1_000), text, now)).toBe(false);
 });
 
 it('changes only the address of a kubeconfig', () => {

@@ -58,10 +58,19 @@ export function pointedAt(text: string, address: string): string | undefined {
   return text.replaceAll(kubeconfig.server, `https://${inUrl(address)}:${port || '443'}`);
 }
 
-/** Whether a run brought a kubeconfig with another authority: the control plane was created anew since this one was kept. */
-export function isOutdated(kubeconfig: Kubeconfig, brought: string | undefined, now: Date): boolean {
+/**
+ * Whether a run brought a kubeconfig with another authority: the control plane was created anew since this one was kept.
+ * After a renewal, one whose certificate ends later counts too.
+ */
+export function isOutdated(
+  kubeconfig: Kubeconfig,
+  brought: string | undefined,
+  now: Date,
+  isRenewal = false,
+): boolean {
   const fresh: Kubeconfig = brought === undefined ? { kind: 'missing' } : kubeconfigIn(brought);
   if (kubeconfig.kind !== 'present' || fresh.kind !== 'present' || hasExpired(fresh, now)) return false;
+  if (isRenewal && fresh.expires && kubeconfig.expires && fresh.expires > kubeconfig.expires) return true;
   return [kubeconfig.authority, fresh.authority].every(Boolean) && kubeconfig.authority !== fresh.authority;
 }
 

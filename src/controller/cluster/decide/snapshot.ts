@@ -40,6 +40,8 @@ export type Kubeconfig =
 export interface Verdict {
   conditions: readonly Stated[];
   nodes?: { ready: number; total: number };
+  /** When the first certificate of the cluster ends. */
+  certificatesEnd?: Date;
 }
 
 export type Health =

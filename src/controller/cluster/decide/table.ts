@@ -10,6 +10,7 @@ import { notAgreed } from './approved-plan.ts';
 import * as cancel from './cancel/rules.ts';
 import * as hooks from './hook/rules.ts';
 import type { Outcome } from './outcome.ts';
+import { autoRenew } from './rest/auto-renew.ts';
 import { applyRemediation } from './rest/remediation.ts';
 import { acceptReset, restUntilReset } from './rest/reset-left.ts';
 import * as rules from './rest/rules.ts';
@@ -39,6 +40,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   'kubeconfig-missing': rules.mendKubeconfig,
   'remediation-due': applyRemediation,
   'reset-due': acceptReset,
+  'renewal-due': autoRenew,
   idle: restUntilReset,
 };
 

@@ -12,6 +12,8 @@ const driftSchema = z.object({
   at: z.iso.datetime(),
   count: z.int().min(0).max(100_000),
   things: z.array(z.tuple([z.string(), z.string().regex(TEXT), z.string().regex(TEXT)])).max(20),
+  /** The certificate on the host that ends first: when, and its file. Absent without openssl. */
+  certificate: z.tuple([z.iso.datetime(), z.string().regex(TEXT)]).optional(),
 });
 
 /**
@@ -21,7 +23,12 @@ const driftSchema = z.object({
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
   const reported = reportedIn(annotation, driftSchema, now, STALE_MS);
   if (!reported) return undefined;
-  const { at, count, things } = reported;
+  const { at, count, things, certificate } = reported;
   const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
-  return { atMs: Date.parse(at), count: Math.max(count, texts.length), things: texts };
+  return {
+    atMs: Date.parse(at),
+    count: Math.max(count, texts.length),
+    things: texts,
+    ...(certificate ? { certificate: { ends: new Date(certificate[0]), file: certificate[1] } } : {}),
+  };
 }

@@ -37,9 +37,14 @@ const isNot = (reason: string, message: string): Found => ({
 });
 const is = (reason: string, message: string): Stated => ({ type: TYPE, status: 'True', reason, message });
 
-/** Whether the policy has a field about spares; `inferDestructive` alone concerns edits only. */
+const OF_SPARES: ReadonlySet<string> = new Set([
+  'replaceFrom',
+  'replaceAfterMinutes',
+  'replaceAtMostEveryHours',
+]);
+/** Whether the policy has a field about spares. */
 const wantsRemediation = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
-  Object.keys(policy).some((field) => field !== 'inferDestructive');
+  Object.keys(policy).some((field) => OF_SPARES.has(field));
 
 const minutesOf = ({ cluster }: Snapshot): number =>
   cluster.spec.policy?.replaceAfterMinutes ?? POLICY_DEFAULTS.replaceAfterMinutes;

@@ -8,6 +8,7 @@ import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from '../approved-plan.ts';
 import { isAnswered, isNew, isNewDeletion, wasTried } from '../requests.ts';
 import { inFlight, PRECHECK, type Snapshot } from '../snapshot.ts';
+import { awaitsRenewal } from './auto-renew.ts';
 import { duePointing } from './point-kubeconfig.ts';
 import { dueRemediation } from './remediation.ts';
 import { dueReset } from './reset-left.ts';
@@ -51,6 +52,8 @@ export type RestSignal =
   | 'remediation-due'
   /** A host left without a reset, and the reset is due again. */
   | 'reset-due'
+  /** Certificates end soon, and the operator renews them by itself, now or in the window of the policy. */
+  | 'renewal-due'
   | 'idle';
 
 const REST_PHASES: readonly Phase[] = ['', 'Running', 'Failed'];
@@ -112,7 +115,8 @@ function askedSignal(snapshot: Snapshot): RestSignal {
   if (inference.kind === 'operation') return isHeld(cluster) ? 'paused' : 'spec-edited';
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
   if (dueRemediation(snapshot)) return 'remediation-due';
-  return dueReset(snapshot) ? 'reset-due' : 'idle';
+  if (dueReset(snapshot)) return 'reset-due';
+  return awaitsRenewal(snapshot) ? 'renewal-due' : 'idle';
 }
 
 function requestSignal(snapshot: Snapshot): RestSignal {

@@ -33,6 +33,22 @@ export function nodesOf({ cluster, health }: Snapshot): ClusterStatus['nodes'] {
   return health.kind === 'unseen' ? cluster.status?.nodes : health.verdict.nodes;
 }
 
+/** Returns when the first known certificate ends: the kubeconfig's, or one that a probe has found. */
+export function certificatesExpireIn({
+  cluster,
+  kubeconfig,
+  health,
+}: Snapshot): Pick<ClusterStatus, 'certificatesExpire'> {
+  if (kubeconfig.kind !== 'present') return {};
+  // After a restart, the value in status stays until the first probe.
+  if (health.kind === 'unseen' && cluster.status?.certificatesExpire !== undefined) return {};
+  const found = health.kind === 'seen' ? health.verdict.certificatesEnd : undefined;
+  const [first] = [kubeconfig.expires, found]
+    .flatMap((at) => at ?? [])
+    .toSorted((a, b) => a.getTime() - b.getTime());
+  return first ? { certificatesExpire: first.toISOString() } : {};
+}
+
 /** Returns `Ready` of a created cluster as probed; undefined if probes are off or nothing has been reported yet. */
 export function observedReady({ cluster, health }: Snapshot): Stated | undefined {
   if (health.kind === 'off' || !isObserved(cluster)) return undefined;

@@ -15,7 +15,7 @@ import { remediationConditions } from '../rest/remediation.ts';
 import { isResetAgain } from '../rest/reset-left.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { jobName } from '../work/rules.ts';
-import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
+import { ailmentOf, certificatesExpireIn, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Next } from './next.ts';
 import { doingOf, queued } from './queued.ts';
 import { attention, countsOf, summaryOf } from './summary.ts';
@@ -28,7 +28,7 @@ const MAX_MESSAGE = 3500;
 
 /** Returns the status after `outcome`; equal to the present one if nothing changed. */
 export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: OperationStatus): ClusterStatus {
-  const { cluster, now, hosts, kubeconfig } = snapshot;
+  const { cluster, now, hosts } = snapshot;
   const old: ClusterStatus = cluster.status ?? {};
   const next = progress(old, outcome, now, accepted);
   const { operation } = next;
@@ -83,9 +83,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     ...(operation ? { operation } : {}),
     ...(job && operation ? { jobName: jobName(job.prefix, operation) } : {}),
     ...(version === undefined ? {} : { version }),
-    ...(kubeconfig.kind === 'present' && kubeconfig.expires
-      ? { certificatesExpire: kubeconfig.expires.toISOString() }
-      : {}),
+    ...certificatesExpireIn(snapshot),
   };
   const [nodes, plan] = [nodesOf(snapshot), planToReport(snapshot, outcome)];
   if (nodes) status.nodes = nodes;

@@ -197,7 +197,7 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
     operation.brings.includes('kubeconfig') &&
     (kubeconfig.kind !== 'present' ||
       pointsTo(kubeconfig, left) ||
-      isOutdated(kubeconfig, report?.kubeconfig, now))
+      isOutdated(kubeconfig, report?.kubeconfig, now, operation.renewsKubeconfig))
       ? obtainKubeconfig(snapshot, report)
       : undefined;
   if (open && open.kind !== 'act' && now.getTime() >= deadlineOf(status)) {

@@ -1,5 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
-import type { DriftSeen, Expected, NodeSeen, Seen } from './seen.ts';
+import { reportsOf } from './host-reports.ts';
+import type { DriftSeen, Expected, Seen } from './seen.ts';
 import { named, stated } from './wording.ts';
 
 const TYPE = 'HostsAsMade';
@@ -15,10 +16,7 @@ const MEND =
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports its nodes');
-  const reported = new Map([
-    ...nodes.map(({ name, drift }): [string, DriftSeen | undefined] => [name, drift]),
-    ...passedOn(nodes, hosts),
-  ]);
+  const reported = reportsOf(nodes, hosts);
   // Another condition covers a host whose node is missing.
   const joined = hosts.filter(({ joined, hasNode, name }) => joined && (!hasNode || reported.has(name)));
   const drifted = joined.flatMap((host) => reportOf(host, reported.get(host.name)));
@@ -38,21 +36,6 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
         `no report shows whether these hosts match their baseline: ${named(silent)}`,
       )
     : stated(TYPE, 'True', 'AsMade', 'every host matches its baseline');
-}
-
-/** Returns the latest report of each external etcd host, from any control plane. */
-function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<string, DriftSeen> {
-  const joined = hosts.filter((host) => host.joined);
-  const reporters = new Set(joined.filter((host) => host.controlPlane).map(({ name }) => name));
-  const latest = new Map<string, DriftSeen>();
-  for (const { name, driftOfEtcd } of nodes) {
-    if (!driftOfEtcd || !reporters.has(name)) continue;
-    for (const { name: of } of joined.filter(({ hasNode }) => !hasNode)) {
-      const drift = driftOfEtcd.get(of);
-      if (drift && drift.atMs > (latest.get(of)?.atMs ?? 0)) latest.set(of, drift);
-    }
-  }
-  return latest;
 }
 
 function reportOf({ name, ip }: Expected, drift: DriftSeen | undefined): string[] {

@@ -29,6 +29,16 @@ const well: Seen = {
   etcdPods: [1, 2, 3].map((last) => pod(last)),
   clientCertificateEnds: inDays(300),
 };
+/** A node whose host reports its first certificate. */
+const reporting = (last: number, days: number): NodeSeen => ({
+  ...node(last),
+  drift: {
+    atMs: now.getTime(),
+    count: 0,
+    things: [],
+    certificate: { ends: inDays(days), file: '/var/lib/kubelet/pki/kubelet.crt' },
+  },
+});
 /** Etcd members on hosts 5, 6 and 7, and the report of a node about them. */
 const external = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
 const reporter = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
@@ -318,22 +328,38 @@ describe('CertificatesValid', () => {
     [
       'one ends in 29 days',
       { servers: [server(1, { certificateEnds: inDays(29) })] },
-      'True ExpiresSoon: certificates end within 30 days: of the API server at 10.0.0.1',
+      'True ExpiresSoon: certificates end within 30 days: of the API server at 10.0.0.1; set the operation to "renewing" (REST: POST …/renew) to renew them',
     ],
     [
       'one has ended',
       { clientCertificateEnds: inDays(0) },
-      "False Expired: expired are the certificates of the kubeconfig's user",
+      `False Expired: expired are the certificates of the kubeconfig's user; set the operation to "renewing" (REST: POST …/renew) to renew them`,
     ],
     [
       'a handshake fails for it',
       { servers: [server(1, { state: 'expired', certificateEnds: inDays(29) })] },
-      'False Expired: expired are the certificates of the API server at 10.0.0.1',
+      'False Expired: expired are the certificates of the API server at 10.0.0.1; set the operation to "renewing" (REST: POST …/renew) to renew them',
+    ],
+    [
+      'a kubelet of a worker has one that ends in 29 days',
+      { nodes: [node(1), node(2), node(3), reporting(4, 29)] },
+      'True ExpiresSoon: certificates end within 30 days: of n4 (10.0.0.4, /var/lib/kubelet/pki/kubelet.crt); set the operation to "renewing" (REST: POST …/renew) to renew them',
+    ],
+    [
+      'a control plane has one that has ended, though its API server serves another',
+      { nodes: [reporting(1, -1), node(2), node(3), node(4)] },
+      'False Expired: expired are the certificates of n1 (10.0.0.1, /var/lib/kubelet/pki/kubelet.crt); set the operation to "renewing" (REST: POST …/renew) to renew them',
     ],
     ['one has not shown its own yet', { servers: [server(1), ...silent] }, 'undefined undefined: undefined'],
   ])('has the right status when %s', (_, seen, says) => {
     expect(said('CertificatesValid', seen)).toBe(says);
   });
+});
+
+it('finds when the first certificate ends', () => {
+  expect(judge(well, hosts, now).certificatesEnd).toEqual(inDays(300));
+  const nodes = [node(1), node(2), node(3), reporting(4, 200)];
+  expect(judge({ ...well, nodes }, hosts, now).certificatesEnd).toEqual(inDays(200));
 });
 
 it('judges equal facts equally, in any order and at any time', () => {

@@ -3,7 +3,7 @@
 import type { Stated } from '#api/conditions.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { judgePresence } from './absence.ts';
-import { judgeCertificates } from './certificates.ts';
+import { firstEnd, judgeCertificates } from './certificates.ts';
 import { judgeDrift } from './drift.ts';
 import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
@@ -14,7 +14,8 @@ import { isAre, named, stated } from './wording.ts';
  */
 export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdict {
   const etcd = judgeEtcd(seen, hosts);
-  const certificates = judgeCertificates(seen, now);
+  const certificates = judgeCertificates(seen, hosts, now);
+  const certificatesEnd = firstEnd(seen, hosts);
   const { nodes } = seen;
   return {
     conditions: [
@@ -26,6 +27,7 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
       judgeDrift(seen, hosts),
       ...(certificates ? [certificates] : []),
     ],
+    ...(certificatesEnd ? { certificatesEnd } : {}),
     ...(nodes ? { nodes: { ready: nodes.filter(({ ready }) => ready).length, total: nodes.length } } : {}),
   };
 }

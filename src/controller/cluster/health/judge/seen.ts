@@ -80,6 +80,8 @@ export interface DriftSeen {
   count: number;
   /** Descriptions of some differences. */
   things: readonly string[];
+  /** The certificate on the host that ends first. */
+  certificate?: { ends: Date; file: string };
 }
 
 export interface EtcdPodSeen {

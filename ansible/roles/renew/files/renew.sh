@@ -1,0 +1,70 @@
+# Issues all certificates and kubeconfigs of this control plane again, with new keys, by the authorities on this host. The
+# order of restarts: the API server and etcd read certificates when the files change or at each connection, so only the
+# controller manager and the scheduler restart, which read their kubeconfigs at their start.
+take_up || exit 1
+pki=$kubernetes/pki
+# The kubelet, kubeadm and the drift agent ignore this folder. A rename from there replaces a file at once.
+new=$R$kubernetes/.renew.matryoshka config=$state/renew.yaml
+trap 'rm -rf "$new" "$config"' EXIT
+serves() { curl -s --cacert "$R$pki/ca.crt" -m 3 --noproxy '*' "https://$(in_url "$IP"):6443/readyz" | grep -qx ok; }
+served=
+! healthy || served=yes
+
+rm -rf "$new"
+said=$({ mkdir -p "$new/pki/etcd" && cp -p "$R$pki"/{ca,front-proxy-ca}.{crt,key} "$new/pki/" && cp -p "$R$pki"/etcd/ca.{crt,key} "$new/pki/etcd/"; } 2>&1) ||
+  unfinished "${new#"$R"}" "$said"
+write_file "$config" 600 "${KUBEADM_CONFIG//CERTIFICATES_DIR/$new/pki}"$'\n' || exit 1
+issue() {
+  local out
+  out=$(kubeadm init phase "$@" --config "$config" 2>&1 < /dev/null) || fail "kubeadm init phase $*: $(tail -3 <<< "$out")"
+}
+files=()
+for name in apiserver apiserver-kubelet-client front-proxy-client apiserver-etcd-client ${ETCD_HERE:+etcd-server etcd-peer etcd-healthcheck-client}; do
+  issue certs "$name"
+  files+=("pki/${name/#etcd-/etcd/}".{crt,key})
+done
+for name in admin super-admin controller-manager scheduler; do
+  # Only the first control plane has it.
+  [ "$name" != super-admin ] || [ -e "$R$kubernetes/super-admin.conf" ] || continue
+  issue kubeconfig "$name" --kubeconfig-dir "$new"
+  files+=("$name.conf")
+done
+# A full disk leaves empty files.
+for file in "${files[@]}"; do
+  [ -s "$new/$file" ] || fail "kubeadm wrote no $file; see that there is room in $kubernetes; nothing was changed on this host"
+done
+said=$(sync -f "$new" 2>&1) || unfinished "${new#"$R"}" "$said"
+
+pods='kube-controller-manager kube-scheduler'
+for pod in $pods; do note "pod $pod"; done
+begin_exchange "${files[@]/#/$kubernetes/}"
+for file in "${files[@]}"; do
+  said=$(mv -fT "$new/$file" "$R$kubernetes/$file" 2>&1) || { take_up; unfinished "$kubernetes/$file" "$said"; }
+done
+sync -f "$R$kubernetes"
+drop_exchanged
+# Without its kubelet, this host starts no static pod.
+if ! command -v openssl > /dev/null || ends_soon "$certificate"; then
+  pair=$(issue_kubelet "$NODE_NAME" "$config") || exit 1
+  put_kubelet "$pair"
+fi
+changed "certificates and kubeconfigs: ${#files[@]} files"
+
+for pod in $pods; do
+  of_pod=$R$kubernetes/manifests/$pod.yaml copy=$R$kubernetes/.$pod.matryoshka
+  [ -s "$of_pod" ] || { done_with "pod $pod"; continue; }
+  said=$({ cp -pT "$of_pod" "$copy" && cmp "$of_pod" "$copy" && sync "$copy"; } 2>&1) || unfinished "${copy#"$R"}" "$said" "$copy"
+  protected_exchange "$pod" "$copy" &
+done
+wait
+for pod in $pods; do
+  noted "pod $pod" || continue
+  for try in $(seq 240); do runs "$pod" && break; sleep 0.5; done
+  runs "$pod" || fail "$pod does not start again"
+  done_with "pod $pod"; changed "$pod restarted"
+done
+did changed
+# An API server without a quorum of etcd gets one when the other control planes are renewed.
+[ -n "$served" ] || exit 0
+for try in $(seq 180); do serves && break; sleep 0.5; done
+serves || fail 'the API server of this control plane does not become ready with its new certificates'
