@@ -9,15 +9,15 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'certificates that only their host shows do not count',
     file: `${HEALTH}/judge/certificates.ts`,
-    from: 'reports.get(name)?.certificate',
-    to: "reports.get('')?.certificate",
+    from: 'reports.get(name)?.[what]',
+    to: "reports.get('')?.[what]",
     witness: unit(`${HEALTH}/judge/judge.test.ts`, 'finds when the first certificate ends'),
   },
   {
     name: 'a renewal that failed is requested again at once',
     file: 'src/controller/cluster/decide/rest/auto-renew.ts',
-    from: 'last + PAUSE_MS',
-    to: 'last',
+    from: "Date.parse(time ?? '') + pause",
+    to: "Date.parse(time ?? '')",
     witness: unit(
       'src/controller/cluster/decide/rest/auto-renew.test.ts',
       'waits most of a day after the last request',

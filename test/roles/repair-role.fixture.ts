@@ -28,7 +28,7 @@ export function repairRole({ bash, run }: Pick<ReturnType<typeof watchedHost>, '
    * Returns the output of a role script, which gets the same text before it as from host_script. A failure adds a line
    * `failed: …`.
    */
-  const script = (name: string, vars: Vars = {}) => {
+  const script = (name: string, vars: Vars = {}, libraries: readonly string[] = []) => {
     const said = Object.entries({
       ETCD_HERE: 'yes',
       ETCD_SERVERS: 'https://127.0.0.1:2379',
@@ -36,7 +36,7 @@ export function repairRole({ bash, run }: Pick<ReturnType<typeof watchedHost>, '
       ...vars,
     }).map(([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`);
     const body = `${read('files/prelude.sh')}\n${role('seal.sh')}\n${role('etcd-data.sh')}\n${role('etcd-start.sh')}
-${role('put.sh')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) : role(name)}\n)`;
+${role('put.sh')}\n${libraries.map((path) => read(`roles/${path}`)).join('\n')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) : role(name)}\n)`;
     return bash(
       ['-s'],
       `main() {\n${said.join('')}${body}\ncase $? in 0 | 4) ;; *) echo failed: "$?" ;; esac\n}\nmain 2>&1 </dev/null\n`,

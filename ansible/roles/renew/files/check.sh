@@ -6,5 +6,5 @@ for authority in ca front-proxy-ca etcd/ca; do
       fail "$pki/$file is missing, so this control plane cannot issue certificates; copy it from another control plane, or replace this host, and ask again; nothing was changed"
   done
   ! command -v openssl > /dev/null || openssl x509 -noout -checkend 0 -in "$R$pki/$authority.crt" > /dev/null ||
-    fail "the authority $pki/$authority.crt has expired, so no certificate that it issues is valid; nothing was changed"
+    fail "the authority $pki/$authority.crt has expired, so no certificate that it issues is valid, and Matryoshka cannot renew authorities yet; create a new cluster; nothing was changed"
 done

@@ -4,7 +4,8 @@ folder=/etc/matryoshka/etcd
 served=
 ! answers "$IP" || served=yes
 begin_exchange $folder/{server,peer}.{crt,key}
-untar_into "$R$folder" "$PKI"
+( untar_into "$R$folder" "$PKI" ) || { take_up; exit 1; }
+sync -f "$R$folder"
 drop_exchanged
 changed "certificates of the member at $IP"
 did changed

@@ -8,12 +8,20 @@ export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';
 const STALE_MS = 25 * 60_000;
 
 const TEXT = /^[ -~]{1,160}$/;
+/** A certificate on a host: when it ends, and its file. */
+const endingSchema = z
+  .tuple([
+    z.iso.datetime(),
+    z.string().regex(/^\/(etc\/kubernetes|etc\/matryoshka|var\/lib\/kubelet)\/[ -~]{1,160}$/),
+  ])
+  .transform(([ends, file]) => ({ ends: new Date(ends), file }));
 const driftSchema = z.object({
   at: z.iso.datetime(),
   count: z.int().min(0).max(100_000),
   things: z.array(z.tuple([z.string(), z.string().regex(TEXT), z.string().regex(TEXT)])).max(20),
-  /** The certificate on the host that ends first: when, and its file. Absent without openssl. */
-  certificate: z.tuple([z.iso.datetime(), z.string().regex(TEXT)]).optional(),
+  /** The certificate, and the authority, on the host that ends first. Absent without openssl. */
+  certificate: endingSchema.optional(),
+  authority: endingSchema.optional(),
 });
 
 /**
@@ -23,12 +31,13 @@ const driftSchema = z.object({
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
   const reported = reportedIn(annotation, driftSchema, now, STALE_MS);
   if (!reported) return undefined;
-  const { at, count, things, certificate } = reported;
+  const { at, count, things, certificate, authority } = reported;
   const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
   return {
     atMs: Date.parse(at),
     count: Math.max(count, texts.length),
     things: texts,
-    ...(certificate ? { certificate: { ends: new Date(certificate[0]), file: certificate[1] } } : {}),
+    ...(certificate ? { certificate } : {}),
+    ...(authority ? { authority } : {}),
   };
 }

@@ -22,6 +22,10 @@ interface Given {
   health?: Health;
   extraAnnotations?: Record<string, string>;
   dryRun?: boolean;
+  /** The last operation was a renewal, which began an hour ago. */
+  renewed?: 'finished' | 'failed';
+  kubeconfig?: Snapshot['kubeconfig'];
+  certificatesExpire?: Date;
 }
 
 /** Returns a created cluster at rest whose first certificate ends in 20 days. */
@@ -31,6 +35,9 @@ function at({
   health = seen(inDays(20)),
   extraAnnotations = {},
   dryRun = false,
+  renewed,
+  kubeconfig = { kind: 'present' },
+  certificatesExpire,
 }: Given = {}): Snapshot {
   const cluster: Spec['cluster'] = { masterList: [{ ip: '10.0.0.1' }] };
   const ended = {
@@ -39,16 +46,31 @@ function at({
     result: 'finished',
     recorded: true,
     spec: { cluster: {} },
+    ...(renewed
+      ? {
+          name: 'renew' as const,
+          word: 'renewing',
+          result: renewed,
+          startedAt: new Date(now.getTime() - HOUR).toISOString(),
+        }
+      : {}),
   } as const;
   return snapshot({
-    word: 'create-finished',
+    word: renewed ? `renew-${renewed}` : 'create-finished',
     dryRun,
     extraAnnotations,
     appliedBy: 1,
-    cluster: { spec: { cluster, policy, ...spec }, status: { phase: 'Running', operation: ended } },
+    cluster: {
+      spec: { cluster, policy, ...spec },
+      status: {
+        phase: 'Running',
+        operation: ended,
+        ...(certificatesExpire ? { certificatesExpire: certificatesExpire.toISOString() } : {}),
+      },
+    },
     hosts: recordsOf({ cluster }, 'Joined'),
     operation: ended,
-    kubeconfig: { kind: 'present' },
+    kubeconfig,
     health,
   });
 }
@@ -75,11 +97,23 @@ describe('a cluster whose certificates end in 20 days', () => {
     expect(outcome).toEqual({ kind: 'wait', ms: 19 * HOUR });
   });
 
+  it.each([
+    ['failed', 19 * HOUR],
+    ['finished', 7 * DAY - HOUR],
+  ] as const)('waits after a renewal that %s', (renewed, ms) => {
+    expect(decide(at({ renewed })).outcome).toEqual({ kind: 'wait', ms });
+  });
+
+  it('requests a renewal though the kubeconfig has expired, and no probe gets an answer', () => {
+    const given: Given = { kubeconfig: { kind: 'missing' }, health: seen(), certificatesExpire: inDays(-1) };
+    expect(decide(at(given)).signal).toBe('renewal-due');
+    expect(decide(at({ ...given, certificatesExpire: inDays(1) })).signal).toBe('kubeconfig-missing');
+  });
+
   it.each<[string, Given]>([
     ['the policy does not say so', { policy: {} }],
     ['the certificates end later', { health: seen(inDays(31)) }],
-    ['no probe has found an end', { health: seen() }],
-    ['nothing was probed yet', { health: { kind: 'unseen' } }],
+    ['no end is known', { health: seen() }],
     ['the cluster is paused', { spec: { paused: true } }],
     ['a dry run is requested', { dryRun: true }],
   ])('rests if %s', (_, given) => {

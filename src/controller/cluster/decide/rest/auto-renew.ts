@@ -16,7 +16,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** As condition `CertificatesValid` warns. A kubelet renews its own certificate before that. */
 const BEFORE_MS = 30 * DAY_MS;
 /** A renewal that failed is tried again in the next day's window. */
-const PAUSE_MS = 20 * HOUR_MS;
+const AFTER_FAILURE_MS = 20 * HOUR_MS;
+/** A renewal that succeeded may have left the certificate of a host that was away, or one that only its host reports. */
+const AFTER_SUCCESS_MS = 7 * DAY_MS;
 
 /** Returns the first time from `start` on that is in the window, which is in UTC. */
 export function nextInWindow(window: RenewWindow, start: Date): Date {
@@ -31,18 +33,37 @@ export function nextInWindow(window: RenewWindow, start: Date): Date {
 
 /** Returns when the operator renews by itself; undefined if no certificate ends soon, or something prevents it. */
 function dueAt(snapshot: Snapshot): Date | undefined {
-  const { cluster, health, now } = snapshot;
+  const { cluster, now } = snapshot;
   const window = cluster.spec.policy?.autoRenew;
   if (!window || !isObserved(cluster) || cluster.spec.paused || isDryRun(cluster)) return undefined;
-  if (agreedHash(snapshot) !== undefined || health.kind !== 'seen') return undefined;
-  const end = health.verdict.certificatesEnd;
-  if (!end || end.getTime() - now.getTime() > BEFORE_MS) return undefined;
+  if (agreedHash(snapshot) !== undefined) return undefined;
+  const end = endOf(snapshot);
+  if (!(end - now.getTime() <= BEFORE_MS)) return undefined;
   if (presentPlan(snapshot, renew).refusals.length > 0) return undefined;
-  const last = Date.parse(cluster.metadata.annotations?.[annotations.renewedAt] ?? '');
-  // An unreadable time does not prevent a renewal; only the controller writes it.
-  const earliest = Number.isNaN(last) ? now.getTime() : Math.max(now.getTime(), last + PAUSE_MS);
-  return nextInWindow(window, new Date(earliest));
+  return nextInWindow(window, new Date(Math.max(now.getTime(), ...restUntil(snapshot))));
 }
+
+/** Returns when the first certificate ends; NaN if that is unknown. Without a valid kubeconfig no probe finds it. */
+function endOf({ cluster, health }: Snapshot): number {
+  const found = health.kind === 'seen' ? health.verdict.certificatesEnd : undefined;
+  return found?.getTime() ?? Date.parse(cluster.status?.certificatesExpire ?? '');
+}
+
+/** Returns until when the last renewals, requested by anyone, rule out another. */
+function restUntil({ cluster, operation }: Snapshot): number[] {
+  const isRenewal = operation?.name === 'renew';
+  const pause = isRenewal && operation.result === 'finished' ? AFTER_SUCCESS_MS : AFTER_FAILURE_MS;
+  const times = [
+    cluster.metadata.annotations?.[annotations.renewedAt],
+    isRenewal ? operation.startedAt : undefined,
+  ];
+  // Only the controller writes these times; one that cannot be read does not count.
+  return times.map((time) => Date.parse(time ?? '') + pause).filter((until) => !Number.isNaN(until));
+}
+
+/** Whether the first certificate has ended, as far as is known. */
+export const hasExpiredCertificates = (snapshot: Snapshot): boolean =>
+  endOf(snapshot) <= snapshot.now.getTime();
 
 /** Whether a renewal is due, or waits for its window. */
 export const awaitsRenewal = (snapshot: Snapshot): boolean => dueAt(snapshot) !== undefined;

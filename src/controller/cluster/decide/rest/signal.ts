@@ -8,7 +8,7 @@ import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from '../approved-plan.ts';
 import { isAnswered, isNew, isNewDeletion, wasTried } from '../requests.ts';
 import { inFlight, PRECHECK, type Snapshot } from '../snapshot.ts';
-import { awaitsRenewal } from './auto-renew.ts';
+import { awaitsRenewal, hasExpiredCertificates } from './auto-renew.ts';
 import { duePointing } from './point-kubeconfig.ts';
 import { dueRemediation } from './remediation.ts';
 import { dueReset } from './reset-left.ts';
@@ -113,6 +113,9 @@ function askedSignal(snapshot: Snapshot): RestSignal {
   if (inference.kind === 'needs-confirmation' || (inference.kind === 'operation' && wasTried(snapshot)))
     return 'needs-confirmation';
   if (inference.kind === 'operation') return isHeld(cluster) ? 'paused' : 'spec-edited';
+  // A kubeconfig that has expired counts as missing, and only a renewal brings another.
+  if (kubeconfig.kind === 'missing' && hasExpiredCertificates(snapshot) && awaitsRenewal(snapshot))
+    return 'renewal-due';
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
   if (dueRemediation(snapshot)) return 'remediation-due';
   if (dueReset(snapshot)) return 'reset-due';

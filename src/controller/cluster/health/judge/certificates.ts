@@ -5,7 +5,7 @@ import { named, stated } from './wording.ts';
 
 const TYPE = 'CertificatesValid';
 const WARN_DAYS = 30;
-const DAY_MS = 24 * 60 * 60_000;
+const WARN_MS = WARN_DAYS * 24 * 60 * 60_000;
 const MEND = 'set the operation to "renewing" (REST: POST …/renew) to renew them';
 
 /** A certificate, or the first of a host, and when it ends. */
@@ -22,54 +22,71 @@ interface Ending {
 export function judgeCertificates(seen: Seen, hosts: readonly Expected[], now: Date): Stated | undefined {
   const { blind, servers } = seen;
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
-  const within = (ms: number) =>
-    endingsOf(seen, hosts)
-      .filter(({ at }) => at.getTime() - now.getTime() <= ms)
-      .map(({ of }) => of);
+  const endings = endingsOf(seen, hosts);
+  const authorities = authoritiesOf(seen, hosts);
   const expired = [
     ...servers.filter(({ state }) => state === 'expired').map(({ ip }) => serving(ip)),
-    ...within(0),
+    ...within(endings, now, 0),
   ];
   if (expired.length > 0)
     return stated(TYPE, 'False', 'Expired', `expired are the certificates of ${named(expired)}; ${MEND}`);
+  const dead = within(authorities, now, 0);
+  if (dead.length > 0) return stated(TYPE, 'False', 'Expired', `expired are ${named(dead)}`);
   if (servers.some(({ certificateEnds }) => !certificateEnds)) return undefined;
-  const soon = within(WARN_DAYS * DAY_MS);
-  return soon.length > 0
-    ? stated(
-        TYPE,
-        'True',
-        'ExpiresSoon',
-        `certificates end within ${WARN_DAYS} days: of ${named(soon)}; ${MEND}`,
-      )
+  const soon = within(endings, now, WARN_MS);
+  if (soon.length > 0)
+    return stated(
+      TYPE,
+      'True',
+      'ExpiresSoon',
+      `certificates end within ${WARN_DAYS} days: of ${named(soon)}; ${MEND}`,
+    );
+  const dying = within(authorities, now, WARN_MS);
+  return dying.length > 0
+    ? stated(TYPE, 'True', 'ExpiresSoon', `within ${WARN_DAYS} days end ${named(dying)}`)
     : stated(TYPE, 'True', 'Valid', `no certificate ends within ${WARN_DAYS} days`);
 }
 
-/** Returns when the first certificate of the cluster ends; undefined if none is known. */
-export const firstEnd = (seen: Seen, hosts: readonly Expected[]): Date | undefined =>
-  endingsOf(seen, hosts)
-    .map(({ at }) => at)
-    .toSorted((a, b) => a.getTime() - b.getTime())[0];
+const within = (endings: readonly Ending[], now: Date, ms: number): string[] =>
+  endings.filter(({ at }) => at.getTime() - now.getTime() <= ms).map(({ of }) => of);
 
-/** Lists the ends of all known certificates: one for each host that reports or serves, and the kubeconfig's. */
-function endingsOf(
-  { servers, nodes = [], clientCertificateEnds }: Seen,
-  hosts: readonly Expected[],
-): Ending[] {
-  const reports = reportsOf(nodes, hosts);
-  const byHost = new Map(
-    servers.flatMap(({ ip, state, certificateEnds }): [string, Ending][] =>
-      certificateEnds && state !== 'expired' ? [[ip, { of: serving(ip), at: certificateEnds }]] : [],
-    ),
+const byTime = (a: Ending, b: Ending): number => a.at.getTime() - b.at.getTime();
+
+/** Returns when the first certificate ends, of those that a renewal issues; undefined if none is known. */
+export const firstEnd = (seen: Seen, hosts: readonly Expected[]): Date | undefined =>
+  endingsOf(seen, hosts).toSorted(byTime)[0]?.at;
+
+/** Lists the first end of each host that reports or serves, and the kubeconfig's. */
+function endingsOf(seen: Seen, hosts: readonly Expected[]): Ending[] {
+  const { servers, clientCertificateEnds } = seen;
+  const served = servers.flatMap(({ ip, state, certificateEnds }): [string, Ending][] =>
+    certificateEnds && state !== 'expired' ? [[ip, { of: serving(ip), at: certificateEnds }]] : [],
   );
-  // A host's own report covers the certificate of its API server.
-  for (const { ip, name } of hosts.filter(({ joined }) => joined)) {
-    const certificate = reports.get(name)?.certificate;
-    if (certificate) byHost.set(ip, { of: `${name} (${ip}, ${certificate.file})`, at: certificate.ends });
+  const first = new Map<string, Ending>();
+  for (const [ip, ending] of [...reportedOf('certificate', seen, hosts), ...served]) {
+    const known = first.get(ip);
+    if (!known || byTime(ending, known) < 0) first.set(ip, ending);
   }
   return [
-    ...byHost.values(),
+    ...first.values(),
     ...(clientCertificateEnds ? [{ of: "the kubeconfig's user", at: clientCertificateEnds }] : []),
   ];
+}
+
+const authoritiesOf = (seen: Seen, hosts: readonly Expected[]): Ending[] =>
+  reportedOf('authority', seen, hosts).map(([, { of, at }]) => ({ of: `authority ${of}`, at }));
+
+/** Lists what joined hosts report of themselves, by address. */
+function reportedOf(
+  what: 'certificate' | 'authority',
+  { nodes = [] }: Seen,
+  hosts: readonly Expected[],
+): [string, Ending][] {
+  const reports = reportsOf(nodes, hosts);
+  return hosts.flatMap(({ ip, name, joined }): [string, Ending][] => {
+    const found = joined ? reports.get(name)?.[what] : undefined;
+    return found ? [[ip, { of: `${name} (${ip}, ${found.file})`, at: found.ends }]] : [];
+  });
 }
 
 const serving = (ip: string): string => `the API server at ${ip}`;

@@ -80,8 +80,10 @@ export interface DriftSeen {
   count: number;
   /** Descriptions of some differences. */
   things: readonly string[];
-  /** The certificate on the host that ends first. */
+  /** The certificate on the host that ends first, of those that a renewal issues. */
   certificate?: { ends: Date; file: string };
+  /** The authority on the host that ends first. */
+  authority?: { ends: Date; file: string };
 }
 
 export interface EtcdPodSeen {
