@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { RENEWED } from './renewed-files.fixture.ts';
 import { read } from './small-host.fixture.ts';
 
 /** Every script that writes on a host, with the settings that let it finish on a small host. */
@@ -75,13 +76,6 @@ const REPAIR = [
   'repair/put.sh',
 ];
 
-const LEAVES = [
-  'apiserver',
-  'apiserver-kubelet-client',
-  'front-proxy-client',
-  'apiserver-etcd-client',
-].flatMap((name) => [`pki/${name}.crt`, `pki/${name}.key`]);
-const RENEWED = [...LEAVES, 'admin.conf', 'controller-manager.conf', 'scheduler.conf'];
 const AUTHORITIES = ['ca', 'front-proxy-ca', 'etcd/ca'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
 
 const bridge = async (verb: string): Promise<Row> => ({

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { RENEWED } from './renewed-files.fixture.ts';
 import { repairRole } from './repair-role.fixture.ts';
 import { watchedHost } from './watched-host.fixture.ts';
 
@@ -16,14 +17,6 @@ const LIBRARIES = [
   'repair/files/pods.sh',
   'renew/files/kubelet.sh',
 ];
-const LEAVES = [
-  'apiserver',
-  'apiserver-kubelet-client',
-  'front-proxy-client',
-  'apiserver-etcd-client',
-].flatMap((name) => [`pki/${name}.crt`, `pki/${name}.key`]);
-const FILES = [...LEAVES, 'admin.conf', 'controller-manager.conf', 'scheduler.conf'];
-
 /** A container runtime in which a static pod runs as long as it has a manifest. */
 const CTR = `for pod in ${PODS.join(' ')}; do
   [ -e "$MATRYOSHKA_ROOT${K8S}/manifests/$pod.yaml" ] || continue
@@ -36,12 +29,12 @@ beforeEach(async () => {
   for (const pod of PODS) await put(manifestOf(pod), pod, 0o600);
   for (const authority of ['ca', 'front-proxy-ca', 'etcd/ca'])
     for (const part of ['crt', 'key']) await put(`${K8S}/pki/${authority}.${part}`, 'authority');
-  for (const file of FILES) await put(`${K8S}/${file}`, 'former', 0o600);
+  for (const file of RENEWED) await put(`${K8S}/${file}`, 'former', 0o600);
   await put('/var/lib/matryoshka/.keep', '');
   await run('end');
   await program(
     'kubeadm',
-    FILES.map((file) => `echo new > "$MATRYOSHKA_ROOT${K8S}/.renew.matryoshka/${file}"`).join('\n'),
+    RENEWED.map((file) => `echo new > "$MATRYOSHKA_ROOT${K8S}/.renew.matryoshka/${file}"`).join('\n'),
   );
   await program('ctr', CTR);
   await program('openssl', ':');
@@ -64,7 +57,7 @@ describe('a renewal of a control plane', () => {
   it('replaces its files and restarts what read them, without drift', async () => {
     const said = await renew();
     for (const pod of PODS) expect(said).toContain(`changed: ${pod} restarted`);
-    for (const file of FILES) expect(await text(`${K8S}/${file}`)).toBe('new\n');
+    for (const file of RENEWED) expect(await text(`${K8S}/${file}`)).toBe('new\n');
     expect(await run('differences')).toBe('');
     expect(await text('/var/lib/matryoshka/repair')).toBe('');
   });
@@ -100,6 +93,6 @@ describe('a renewal of a control plane', () => {
     await program('openssl', '[ "$1" != verify ]');
     const said = await renew();
     expect(said).toMatch(/ca\.key is not the key of .*nothing was changed on this host/);
-    for (const file of FILES) expect(await text(`${K8S}/${file}`)).toBe('former');
+    for (const file of RENEWED) expect(await text(`${K8S}/${file}`)).toBe('former');
   });
 });

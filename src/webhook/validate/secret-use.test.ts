@@ -100,6 +100,10 @@ describe('the Secret permission for a policy', () => {
     ['that lets edits take hosts out', undefined, { inferDestructive: true }, true],
     ['that goes on letting them', { inferDestructive: true }, { inferDestructive: true }, false],
     ['that lets them no more', { inferDestructive: true }, { inferDestructive: false }, false],
+    ['that renews certificates', undefined, { autoRenew: {} }, true],
+    ['with another window', { autoRenew: { from: '01:00', to: '02:00' } }, { autoRenew: {} }, true],
+    ['with the same window', { autoRenew: {} }, { autoRenew: {} }, false],
+    ['that no longer renews', { autoRenew: {} }, {}, false],
   ])('%s', (_what, old, next, expected) => {
     expect(usesSecretAnew({ old: under(old), next: under(next), hosts: [] })).toBe(expected);
   });

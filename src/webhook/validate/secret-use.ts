@@ -35,9 +35,15 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
   return (
     [...wanted].some((spare) => !known.has(spare)) ||
     (wanted.size > 0 && isSooner) ||
-    letsEditsBegin(old, next)
+    letsEditsBegin(old, next) ||
+    letsRenew(old, next)
   );
 }
+
+/** Whether the change lets the operator renew certificates by itself, or at other times. */
+const letsRenew = (old: Spec, next: Spec): boolean =>
+  next.policy?.autoRenew !== undefined &&
+  canonicalJson(next.policy.autoRenew) !== canonicalJson(old.policy?.autoRenew ?? null);
 
 /** Whether the change lets edits that remove hosts start by themselves. */
 const letsEditsBegin = (old: Spec, next: Spec): boolean =>
