@@ -60,7 +60,11 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/state/hosts.ts`,
     from: 'if (!isFree(found)) return undefined;',
     to: '',
-    witness: lived('takes no host of another cluster'),
+    witness: {
+      project: 'api',
+      file: `${CLUSTER}/state/hosts.api.test.ts`,
+      test: 'leaves a host to the cluster that holds it, although the cache does not show the record yet',
+    },
   },
   {
     name: 'request accepted twice',
