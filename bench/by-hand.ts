@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
-import { releases } from '#artifacts/releases.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { artifactsDir } from '#lab/artifacts/places.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import { keyPath, knownHostsPath, type LabHost, labDir } from '#lab/hosts/places.ts';
@@ -17,7 +17,7 @@ const OF_OTHER_NETWORKS = ['kube-router'];
 /** Returns the list of files for the script: the same files and sums as the operator's. */
 async function fileList(): Promise<string> {
   const sums = await readFile(join(artifactsDir, SUMS_FILE), 'utf8');
-  return catalogue(releases[0], sums)
+  return catalogue(labReleases[0], sums)
     .filter(({ name }) => !OF_OTHER_NETWORKS.includes(name))
     .map(({ name, path, sha256, hosts, image = '-' }) => `${name} ${path} ${sha256} ${hosts} ${image}\n`)
     .join('');
@@ -55,7 +55,7 @@ export async function byHand(
         ARTIFACTS_URL: artifactsUrl,
         MASTERS: String(masters),
         MEMBERS: String(etcdHosts),
-        KUBE_VERSION: releases[0].kubernetes,
+        KUBE_VERSION: labReleases[0].kubernetes,
         SSH_KEY: keyPath,
         KNOWN_HOSTS: knownHostsPath,
       },

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { releases } from '#artifacts/releases.ts';
 import { sleep } from '#base/clock.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { artifactsDir } from '#lab/artifacts/places.ts';
 
-const kubectl = join(artifactsDir, `dl.k8s.io/release/${releases[0].kubernetes}/bin/linux/amd64/kubectl`);
+const kubectl = join(artifactsDir, `dl.k8s.io/release/${labReleases[0].kubernetes}/bin/linux/amd64/kubectl`);
 const CALL_MS = 10_000;
 const WAIT_MS = 120_000;
 const CHECK_MS = 200;

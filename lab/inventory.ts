@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { catalogue, playbookVariables, SUMS_FILE } from '#artifacts/catalogue.ts';
-import { releases } from '#artifacts/releases.ts';
 import { withRoleVars } from '#protocol/role-vars/role-vars.ts';
+import { labReleases } from './artifacts/lab-releases.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { labHosts } from './hosts/places.ts';
 
@@ -33,7 +33,7 @@ export interface LabCluster {
 
 /** Writes an inventory like a Job's, with the variables that only lab hosts need. */
 export async function labInventory(cluster: LabCluster): Promise<string> {
-  const [release] = releases;
+  const [release] = labReleases;
   const artifacts = catalogue(release, await readFile(join(artifactsDir, SUMS_FILE), 'utf8'));
   const deviations = z
     .record(z.string(), z.unknown())

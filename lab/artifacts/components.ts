@@ -15,9 +15,9 @@ export interface Component {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
+/** The oldest release. Tests run against its API server, and `make newest` against the newest one's. */
 const kubernetesVersion = 'v1.34.4';
-
-/** The version is not in a release yet. Tests also run the runtime against its API server. */
+const laterKubernetes = 'v1.35.4';
 const newestKubernetes = 'v1.36.3';
 
 const kubernetesVariables = (version: string): Record<string, string> => {
@@ -30,7 +30,17 @@ const kubernetesVariables = (version: string): Record<string, string> => {
   );
 };
 
-const kubernetesCommand = (name: string) => [name, `k8s.io/kubernetes/cmd/${name}`] as const;
+const kubernetesBinaries = Object.fromEntries(
+  [
+    'kube-apiserver',
+    'kube-controller-manager',
+    'kube-scheduler',
+    'kube-proxy',
+    'kubeadm',
+    'kubelet',
+    'kubectl',
+  ].map((name) => [name, `k8s.io/kubernetes/cmd/${name}`]),
+);
 
 /** Components in the order of a full build: first those that tests need, then those that take long. */
 export const components = {
@@ -46,23 +56,19 @@ export const components = {
   kubernetes: {
     name: 'kubernetes',
     version: kubernetesVersion,
-    binaries: Object.fromEntries(
-      [
-        'kube-apiserver',
-        'kube-controller-manager',
-        'kube-scheduler',
-        'kube-proxy',
-        'kubeadm',
-        'kubelet',
-        'kubectl',
-      ].map(kubernetesCommand),
-    ),
+    binaries: kubernetesBinaries,
     variables: kubernetesVariables(kubernetesVersion),
+  },
+  'kubernetes-later': {
+    name: 'kubernetes-later',
+    version: laterKubernetes,
+    binaries: kubernetesBinaries,
+    variables: kubernetesVariables(laterKubernetes),
   },
   'kubernetes-newest': {
     name: 'kubernetes-newest',
     version: newestKubernetes,
-    binaries: Object.fromEntries(['kube-apiserver', 'kube-controller-manager'].map(kubernetesCommand)),
+    binaries: kubernetesBinaries,
     variables: kubernetesVariables(newestKubernetes),
   },
   containerd: {

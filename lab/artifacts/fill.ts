@@ -3,11 +3,12 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { formatSums, SUMS_FILE } from '#artifacts/catalogue.ts';
-import { layout } from '#artifacts/layout.ts';
-import { releases } from '#artifacts/releases.ts';
+import { type Entry, layout } from '#artifacts/layout.ts';
+import { type Release, releases } from '#artifacts/releases.ts';
 import { ensureDocker } from '../hosts/daemon.ts';
 import { ensurePackages } from '../hosts/packages.ts';
 import { sha256OfFile } from './hash.ts';
+import { labReleases } from './lab-releases.ts';
 import { announced, type Say } from './progress.ts';
 import { recipeFor } from './recipes.ts';
 
@@ -15,8 +16,8 @@ import { recipeFor } from './recipes.ts';
 const Made = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string() }));
 
 /**
- * Fills a directory with every file of every offered release, built from source, in upstream's layout. It also writes their
- * sums. A file from the same inputs stays.
+ * Fills a directory with every file of the lab's releases, built from source, in upstream's layout. It also writes their
+ * sums. A file from the same inputs stays, and so do the files of other releases.
  */
 export async function fillArtifacts(dir: string, say: Say): Promise<void> {
   // runc needs a compiler, and the tools in kube-proxy's image need Docker. Each is installed only if it is missing.
@@ -26,7 +27,7 @@ export async function fillArtifacts(dir: string, say: Say): Promise<void> {
   const stateFile = join(dir, '.made.json');
   await mkdir(dir, { recursive: true });
   const made = Made.parse(JSON.parse(await readFile(stateFile, 'utf8').catch(() => '{}')));
-  const entries = releases.flatMap((release) => layout(release));
+  const entries = entriesOf(labReleases);
   for (const entry of entries) {
     const out = join(dir, entry.path);
     const recipe = recipeFor(entry);
@@ -39,12 +40,15 @@ export async function fillArtifacts(dir: string, say: Say): Promise<void> {
     await rename(part, out);
     await writeFile(stateFile, JSON.stringify(made, null, 1));
   }
-  const wanted = new Set(entries.map(({ path }) => path));
-  for (const path of Object.keys(made).filter((known) => !wanted.has(known))) {
+  const known = new Set(entriesOf(releases).map(({ path }) => path));
+  for (const path of Object.keys(made).filter((one) => !known.has(one))) {
     await rm(join(dir, path), { force: true });
     delete made[path];
   }
-  const sums = formatSums(new Map(Object.entries(made).map(([path, { sha256 }]) => [path, sha256])));
+  // An installation offers the releases that the sums cover.
+  const sums = formatSums(
+    new Map(entries.flatMap(({ path }) => (made[path] ? [[path, made[path].sha256]] : []))),
+  );
   const sumsPath = join(dir, SUMS_FILE);
   if ((await readFile(sumsPath, 'utf8').catch(() => '')) !== sums) {
     await writeFile(`${sumsPath}.part`, sums);
@@ -52,3 +56,8 @@ export async function fillArtifacts(dir: string, say: Say): Promise<void> {
   }
   await writeFile(stateFile, JSON.stringify(made, null, 1));
 }
+
+/** Lists the files of these releases; some are the same for several. */
+const entriesOf = (these: readonly Release[]): Entry[] => [
+  ...new Map(these.flatMap((release) => layout(release)).map((entry) => [entry.path, entry])).values(),
+];

@@ -26,7 +26,7 @@ export function recipeFor(entry: Entry): Recipe {
     case 'kubeadm':
     case 'kubelet':
     case 'kubectl':
-      return plain('kubernetes', name);
+      return plain(kubernetesOf(entry), name);
     case 'runc':
       return plain('runc', 'runc');
     case 'containerd':
@@ -42,7 +42,7 @@ export function recipeFor(entry: Entry): Recipe {
       // Upstream's own archives have the architecture in the tag.
       return container(
         tagOf(entry).replace(name, `${name}-amd64`),
-        'kubernetes',
+        kubernetesOf(entry),
         {
           [`/usr/local/bin/${name}`]: name,
         },
@@ -82,6 +82,16 @@ export function recipeFor(entry: Entry): Recipe {
     default:
       throw new Error(`no recipe for ${name}${image === undefined ? '' : ` (${image})`}`);
   }
+}
+
+const KUBERNETES = ['kubernetes', 'kubernetes-later', 'kubernetes-newest'] as const;
+
+/** Returns the component that has the Kubernetes version in the path of a file. */
+function kubernetesOf({ path }: Entry): ComponentName {
+  const [, version] = /\/release\/(v[^/]+)\//.exec(path) ?? [];
+  const found = KUBERNETES.find((name) => components[name].version === version);
+  if (!found) throw new Error(`no component for Kubernetes ${version} (${path})`);
+  return found;
 }
 
 function tagOf({ name, image }: Entry): string {

@@ -5,6 +5,7 @@ import { inventoryOf } from '#protocol/inventory.ts';
 import { inputsOf } from '#protocol/role-vars/inputs.ts';
 import { topologyOf } from '#protocol/role-vars/topology.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
+import { PREPARE_UPGRADE } from '#protocol/upgrade-vars.ts';
 import type { Settings } from './settings.ts';
 
 const SSH_TIMEOUT_MS = 15_000;
@@ -27,6 +28,9 @@ function workedOn({ hosts, steps }: RunSpec): readonly PlannedHost[] {
 /** Lists the hosts to check, each with its role in the operation and its SSH target. */
 export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'access'>): PrecheckHost[] {
   const { ownEndpoint, externalEtcd } = topologyOf(inputsOf(inventoryOf(runSpec).all));
+  const { kube_version: version } = runSpec.vars;
+  const isUpgrade = runSpec.steps.some(({ name }) => name === PREPARE_UPGRADE);
+  const upgradeTo = isUpgrade && typeof version === 'string' ? version : undefined;
   return workedOn(runSpec).map((host) => {
     const { ip, name, port = 22, user = runSpec.username } = host.member;
     return {
@@ -35,6 +39,7 @@ export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'ac
       role: roleOf(host),
       isMaster: isMaster(host.member),
       behindBalancer: !ownEndpoint,
+      upgradeTo: host.action === 'change' ? upgradeTo : undefined,
       withEtcd: hasEtcd(host.member),
       // Members of external etcd are systemd units of the roles.
       kubeadmMakesEtcd: !externalEtcd && hasEtcd(host.member),

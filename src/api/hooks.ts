@@ -14,6 +14,8 @@ const HOOKED = [
   'move-etcd',
   'repair',
   'renew',
+  'update',
+  'rollback',
 ] as const satisfies readonly OperationName[];
 
 /** Before the run of an operation, or after it has succeeded. */

@@ -13,6 +13,7 @@ import { GROUP } from './names.ts';
 import type { OperationName, Phase, Result } from './operation-values.ts';
 import type { PlanStatus } from './plan-status.ts';
 import { policySchema } from './policy.ts';
+import { upgradeSchema } from './upgrade.ts';
 
 export const KUBERNETES_CLUSTERS: Resource = {
   group: GROUP,
@@ -124,7 +125,11 @@ export const clusterSchema = z.object({
     .optional()
     .meta({ description: 'Settings for the creation. They cannot be changed later yet.' }),
   drain: drainSchema.optional().meta({
-    description: 'How nodes are drained before they leave. An edit of this field alone starts no operation.',
+    description:
+      'How nodes are drained before they leave or are upgraded. An edit of this field alone starts no operation.',
+  }),
+  upgrade: upgradeSchema.optional().meta({
+    description: 'How workers are upgraded. An edit of this field alone starts no operation.',
   }),
   authConfig: authConfigSchema.optional(),
   credentialsSecret: z

@@ -1,17 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { catalogue, formatSums, parseSums, playbookVariables } from './catalogue.ts';
 import { layout } from './layout.ts';
-import { releaseOf, releases } from './releases.ts';
+import { type Release, releaseOf } from './releases.ts';
+import { coveredReleases } from './site.ts';
 
-const [release] = releases;
+const release = known('v1.34.4');
 const sum = 'a'.repeat(64);
+const sumsOf = (...these: Release[]) =>
+  formatSums(new Map(these.flatMap((one) => layout(one)).map(({ path }) => [path, sum])));
 const all = new Map(layout(release).map(({ path }) => [path, sum]));
+
+function known(version: string): Release {
+  const found = releaseOf(version);
+  if (!found) throw new Error(`no release ${version}`);
+  return found;
+}
 
 describe('releases', () => {
   it('finds a version with and without its v, and no other', () => {
     expect(releaseOf('1.34.4')).toBe(release);
     expect(releaseOf('v1.34.4')).toBe(release);
     expect(releaseOf('1.34')).toBeUndefined();
+  });
+  it('are offered if the source has their binaries', () => {
+    const offered = (...these: string[]) =>
+      coveredReleases(sumsOf(...these.map(known))).map(({ kubernetes }) => kubernetes);
+    expect(offered('v1.34.4')).toEqual(['v1.34.4']);
+    expect(offered('v1.34.4', 'v1.36.3')).toEqual(['v1.36.3', 'v1.34.4']);
+    expect(() => coveredReleases(sumsOf(known('v1.34.4')).replace(/.*\/kubelet\n/, ''))).toThrow(
+      'no sum for',
+    );
   });
 });
 

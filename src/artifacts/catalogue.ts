@@ -52,6 +52,12 @@ export function catalogue(release: Release, sumsText: string): Artifact[] {
   return artifacts;
 }
 
+/** Whether the sums have every file of a release that no registry can replace. */
+export function covers(sumsText: string, release: Release): boolean {
+  const sums = parseSums(sumsText);
+  return layout(release).every(({ path, image }) => image !== undefined || sums.has(path));
+}
+
 /** Returns the catalogue of a release as variables of the playbooks. */
 export function playbookVariables(
   release: Release,

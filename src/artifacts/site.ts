@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { catalogue, playbookVariables } from './catalogue.ts';
-import { releases } from './releases.ts';
+import { catalogue, covers, playbookVariables } from './catalogue.ts';
+import { type Release, releases } from './releases.ts';
 
 /** Artifacts of an installation, for Jobs and the API: `artifacts.json` of its site ConfigMap. */
 const siteArtifactsSchema = z.object({
@@ -14,15 +14,25 @@ const siteArtifactsSchema = z.object({
 });
 export type SiteArtifacts = z.input<typeof siteArtifactsSchema>;
 
-/** Lists every release that the sums cover. Throws if they cover none. */
-export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
-  return {
-    baseUrl,
-    releases: Object.fromEntries(
-      releases.map((release) => [release.kubernetes, playbookVariables(release, catalogue(release, sums))]),
-    ),
-  };
+/** Lists the releases that the sums cover, the newest first. Throws if they cover none. */
+export function coveredReleases(sums: string): [Release, ...Release[]] {
+  const [newest, ...older] = releases.filter((release) => covers(sums, release));
+  if (newest) return [newest, ...older];
+  // This names the files that are missing.
+  catalogue(releases[0], sums);
+  throw new Error('the artifacts are of no release that is known');
 }
+
+/** Returns the artifacts of the releases that the sums cover. Throws if they cover none. */
+export const siteArtifacts = (baseUrl: string, sums: string): SiteArtifacts => ({
+  baseUrl,
+  releases: Object.fromEntries(
+    coveredReleases(sums).map((release) => [
+      release.kubernetes,
+      playbookVariables(release, catalogue(release, sums)),
+    ]),
+  ),
+});
 
 /** Returns the versions that this installation offers, the newest first, and the networks that it reserves. */
 export function offerOf(siteDir: string): { versions: string[]; reservedNetworks: string[] } {

@@ -10,8 +10,8 @@ import { type ClusterHost, DUTIES } from '#api/cluster-host.ts';
 import { inUrl } from '#api/host.ts';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
-import { siteArtifacts } from '#artifacts/site.ts';
-import { materialise, parseSource } from '#artifacts/source.ts';
+import { coveredReleases, siteArtifacts } from '#artifacts/site.ts';
+import { materialise, parseSource, sumsOf } from '#artifacts/source.ts';
 import { shortHash } from '#base/canonical.ts';
 import { UsageError } from '#base/errors.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
@@ -29,6 +29,7 @@ import {
 } from './host-files.ts';
 import { install } from './install.ts';
 import { manifestFiles, readManifests } from './manifests.ts';
+import { type PresentCluster, presentCluster, versionFor } from './present-cluster.ts';
 import { runHere } from './runner.ts';
 import { checkSiteVars } from './site-vars.ts';
 
@@ -67,7 +68,8 @@ const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.ym
 
 /**
  * Creates the meta cluster on one bare host and installs the operator: it copies artifacts to the host, runs the playbooks
- * of Jobs, and applies images and manifests. A second run changes nothing.
+ * of Jobs, and applies images and manifests. A later run renews certificates that end soon, upgrades Kubernetes if there is a
+ * newer version, and completes what is missing.
  */
 export async function bootstrap(
   options: BootstrapOptions,
@@ -79,8 +81,8 @@ export async function bootstrap(
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
   checkSiteVars(inventoryVars, ARGUMENT_SPECS);
   const pinned = options.knownHosts === undefined ? '' : readNeeded(options.knownHosts, '--known-hosts');
-  const release = options.kubeVersion === undefined ? releases[0] : releaseOf(options.kubeVersion);
-  if (!release)
+  const wanted = options.kubeVersion === undefined ? undefined : releaseOf(options.kubeVersion);
+  if (options.kubeVersion !== undefined && !wanted)
     throw new UsageError(
       `--kube-version: ${options.kubeVersion} is not offered; choose one of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
     );
@@ -90,6 +92,10 @@ export async function bootstrap(
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const directory = await artifactsDirectory(options.artifacts, print);
   const sums = readNeeded(join(directory, SUMS_FILE), '--artifacts');
+  const [newest, ...older] = coveredReleases(sums).map(({ kubernetes }) => kubernetes);
+  if (newest === undefined) throw new Error('the sums cover no release');
+  const covered: [string, ...string[]] = [newest, ...older];
+  print(`offers Kubernetes ${covered.join(', ')}`);
   const { host, port, user } = options;
   print(`connecting to ${user}@${host}`);
   const connection = await connect({
@@ -101,23 +107,44 @@ export async function bootstrap(
     timeoutMs: CONNECT_MS,
   });
   try {
-    const paths = releases.flatMap((one) => catalogue(one, sums).map(({ path }) => path));
-    const copied = await copyArtifacts(connection, directory, paths, print);
+    const id = clusterIdOf(host);
+    const present = await presentCluster(connection, id);
+    const version = versionFor(present, wanted?.kubernetes, covered);
+    const paths = new Set(
+      coveredReleases(sums).flatMap((one) => catalogue(one, sums).map(({ path }) => path)),
+    );
+    const copied = await copyArtifacts(connection, directory, [...paths], print);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
     // The admin machine mostly waits for Kubernetes here, so the images are sent at the same time.
-    const making = runHere(
-      {
-        image: options.runnerImage,
-        runSpec: (sequence) => runSpecOf(options, release.kubernetes, sequence),
-        artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
-        inventoryVars,
-        privateKey,
-        knownHosts,
-      },
-      print,
-    );
-    const [made, sent] = await Promise.allSettled([making, sendImages(connection, options, print)]);
+    const run = (runSpec: (sequence: number) => RunSpec) =>
+      runHere(
+        {
+          image: options.runnerImage,
+          runSpec,
+          artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
+          inventoryVars,
+          privateKey,
+          knownHosts,
+        },
+        print,
+      );
+    const making = async () => {
+      for (const task of upkeepOf(present, version)) {
+        print(
+          task === 'renew'
+            ? 'certificates have expired or end within 30 days: renewing'
+            : `upgrading the meta cluster from ${present?.version} to ${version}; its API is away for minutes`,
+        );
+        const of = {
+          version: task === 'update' ? version : (present?.version ?? version),
+          from: present?.version,
+        };
+        await run((sequence) => upkeepSpec(options, task, of, sequence));
+      }
+      return run((sequence) => runSpecOf(options, version, sequence));
+    };
+    const [made, sent] = await Promise.allSettled([making(), sendImages(connection, options, print)]);
     const report = resultOf(made);
     if (report.kubeconfig === undefined) throw new Error('the runner brought no kubeconfig');
     writeFileSync(options.kubeconfigOut, report.kubeconfig, { mode: 0o600 });
@@ -214,13 +241,41 @@ async function artifactsDirectory(setting: string, print: (line: string) => void
   const source = parseSource(setting === 'upstream' || setting.includes('://') ? setting : resolve(setting));
   if (source.kind === 'directory') return source.path;
   const directory = join(homedir(), '.matryoshka/artifacts');
-  for (const release of releases) await materialise(source, release, directory, print);
+  // A mirror need not have every release.
+  const wanted = source.kind === 'mirror' ? coveredReleases(await sumsOf(source, releases[0])) : releases;
+  for (const release of wanted) await materialise(source, release, directory, print);
   return directory;
 }
 
 function readNeeded(path: string, flag: string): string {
   if (!existsSync(path)) throw new UsageError(`${flag}: there is no file ${path}`);
   return readFileSync(path, 'utf8');
+}
+
+const clusterIdOf = (ip: string): string => `meta-${shortHash(ip)}`;
+
+/** Lists the operations that an existing meta cluster needs before the playbook of the creation completes it. */
+const upkeepOf = (present: PresentCluster | undefined, version: string): ('renew' | 'update')[] => [
+  ...(present?.endsSoon ? (['renew'] as const) : []),
+  ...(present && present.version !== version ? (['update'] as const) : []),
+];
+
+/** Returns the run spec of an operation on the existing host. */
+function upkeepSpec(
+  options: BootstrapOptions,
+  task: 'renew' | 'update',
+  { version, from }: { version: string; from: string | undefined },
+  sequence: number,
+): RunSpec {
+  const spec = runSpecOf(options, version, sequence);
+  return {
+    ...spec,
+    task,
+    callback: task,
+    playbook: `${task}.yml`,
+    hosts: spec.hosts.map((host) => ({ ...host, action: 'change' })),
+    vars: { ...spec.vars, ...(task === 'update' ? { upgrade_from: from } : {}) },
+  };
 }
 
 /** Returns the run spec of a Job for one host that is both control plane and worker. */
@@ -231,7 +286,7 @@ function runSpecOf(options: BootstrapOptions, version: string, sequence: number)
     task: 'create',
     callback: 'create',
     playbook: 'create.yml',
-    cluster: { id: `meta-${shortHash(ip)}`, namespace: 'matryoshka-system', name: 'meta', region: 'default' },
+    cluster: { id: clusterIdOf(ip), namespace: 'matryoshka-system', name: 'meta', region: 'default' },
     run: { job: 'bootstrap', sequence, attempt: 1 },
     steps: [],
     hosts: [{ member: host, action: 'join' }],

@@ -16,6 +16,7 @@ export type ChangeKind =
   /** An etcd member beside a control plane that stays is added or removed. */
   | 'etcd moved'
   | 'labels'
+  | 'version'
   | 'other';
 
 export interface Change {
@@ -71,7 +72,10 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   // An absent field means "unchanged", so only fields that are present can differ.
   const changes: Change[] = fields
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
-    .map((field) => ({ kind: 'other', field: `spec.cluster.${field}` }));
+    .map((field) => ({
+      kind: field === 'kubeVersion' ? 'version' : 'other',
+      field: `spec.cluster.${field}`,
+    }));
   const [before, after] = [clusterHostsOf(applied.cluster), clusterHostsOf(wanted.cluster)];
   const goesBack = ![...after.values()].some((host) => hasEtcd(host) && !isMaster(host));
   for (const ip of new Set([...before.keys(), ...after.keys()])) {
@@ -116,6 +120,7 @@ const BUT: Readonly<Record<ChangeKind, string>> = {
   'etcd members removed': removed,
   'etcd moved': 'gets or loses its etcd member; ask for "moving-etcd" to have that, or set the list back',
   labels: 'has other labels or taints; ask for "relabeling" to change those',
+  version: 'is another version; ask for "updating" to upgrade, or set it back',
   other: 'cannot be changed by an operation that is offered; set it back',
 };
 

@@ -9,8 +9,10 @@ import { relabel } from './relabel.ts';
 import { renew } from './renew.ts';
 import { repair } from './repair.ts';
 import { replace } from './replace.ts';
+import { rollback } from './rollback.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
+import { update } from './update.ts';
 
 /** Every operation that is offered. */
 export const operations: readonly Operation[] = [
@@ -22,6 +24,8 @@ export const operations: readonly Operation[] = [
   moveEtcd,
   repair,
   renew,
+  update,
+  rollback,
   remove,
 ];
 

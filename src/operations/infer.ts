@@ -19,6 +19,7 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
   'etcd members removed': 'removes members of etcd',
   'etcd moved': 'moves etcd',
   labels: 'changes labels or taints',
+  version: 'changes the Kubernetes version',
   other: 'changes other fields',
 };
 
@@ -37,7 +38,10 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   const changes = changesBetween(applied, wanted);
   if (changes.length === 0) return { kind: 'nothing' };
   const operation = operations.find(({ mayChange }) => changes.every(({ kind }) => mayChange.includes(kind)));
-  const isOrdered = operation?.declared === 'starts' || wanted.policy?.inferDestructive === true;
+  // The policy is for edits that remove hosts. An upgrade always waits for its annotation.
+  const isRemoval = changes.some(({ kind }) => kind !== 'version');
+  const isOrdered =
+    operation?.declared === 'starts' || (isRemoval && wanted.policy?.inferDestructive === true);
   if (operation && isOrdered) return { kind: 'operation', operation };
   if (operation) {
     const hosts = changes.map(({ ip, field }) => ip ?? field).join(', ');

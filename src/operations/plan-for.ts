@@ -58,7 +58,9 @@ export interface Planning {
 }
 
 /** A step, and the hosts that it works on for this spec; a step without hosts is left out. */
-export interface StepPlan extends Omit<Step, 'hosts'> {
+export interface StepPlan extends Omit<Step, 'hosts' | 'pace'> {
+  /** Number of hosts at once, which the spec may set. */
+  pace: Step['pace'] | ((spec: Spec) => Step['pace']);
   /**
    * When the step changes leaving hosts or their etcd members for good: once it has begun, or only if it is interrupted,
    * since it reverts its changes when it refuses.
@@ -164,9 +166,11 @@ function nameRefusals(
 function releaseRefusals(
   planning: Planning,
   { hosts, steps }: Pick<Plan, 'hosts' | 'steps'>,
-  { version, offer }: Situation,
+  { version: present, spec, offer }: Situation,
 ): Problem[] {
-  if (version === undefined || offer.versions.includes(version)) return [];
+  const version = spec.cluster.kubeVersion ?? present;
+  // An upgrade installs another version than the present one. `validateSpec` refuses one that is not offered.
+  if (version === undefined || version !== present || offer.versions.includes(version)) return [];
   const installing = new Set(planning.steps.flatMap(({ installs, name }) => (installs ? [name] : [])));
   if (!hosts.some(({ action }) => action === 'join') && !steps.some(({ name }) => installing.has(name)))
     return [];
@@ -200,7 +204,8 @@ export function planFor(
   const { hosts, release } = plannedHosts(planning, situation);
   const steps = planning.steps.flatMap(({ works, name, pace, cut }): Step[] => {
     const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member: host }) => host.ip);
-    return at.length > 0 ? [{ name, pace, cut, hosts: at }] : [];
+    const howMany = typeof pace === 'function' ? pace(situation.spec) : pace;
+    return at.length > 0 ? [{ name, pace: howMany, cut, hosts: at }] : [];
   });
   const refusals = operation.checks
     ? [

@@ -2,7 +2,7 @@ import type { HookTime } from '#api/hooks.ts';
 import type { OperationName } from '#api/operation-values.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
-import { drains } from './drain.ts';
+import { drains, upgradesWorkers } from './drain.ts';
 import { hookStep } from './hooks.ts';
 import type { Plan } from './plan-for.ts';
 import { specHashOf } from './spec-hash.ts';
@@ -33,7 +33,8 @@ export function planHash(
       release: byText(release),
       steps: steps.map((step) => ({ ...step, hosts: byText(step.hosts) })),
       ...(hooks.length > 0 ? { hooks } : {}),
-      ...(target.cluster.drain && drains(steps) ? { drain: target.cluster.drain } : {}),
+      ...(target.cluster.drain && drains(steps, target) ? { drain: target.cluster.drain } : {}),
+      ...(target.cluster.upgrade && upgradesWorkers(steps) ? { upgrade: target.cluster.upgrade } : {}),
     }),
   );
 }

@@ -4,7 +4,7 @@ import { canonicalJson, shortHash } from '#base/canonical.ts';
 import { remembered } from '#base/remembered.ts';
 
 /** Fields that take effect at the next operation and are never compared (docs/reference/requests.md). */
-const UNCOMPARED = ['authConfig', 'credentialsSecret', 'drain', 'timeout_mins'] as const;
+const UNCOMPARED = ['authConfig', 'credentialsSecret', 'drain', 'upgrade', 'timeout_mins'] as const;
 
 /** Returns the part of a spec that defines the cluster; lists by address, without SSH details. */
 export function comparable(spec: Spec): Record<string, unknown> {

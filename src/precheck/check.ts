@@ -16,6 +16,8 @@ export interface CheckedHost {
   kubeadmMakesEtcd?: boolean;
   /** Whether it is a control plane, independently of its role in this operation. */
   isMaster?: boolean;
+  /** The Kubernetes version to which this operation upgrades the host. */
+  upgradeTo?: string | undefined;
   /** Whether nodes reach the API servers through a balancer of the site, and so need no direct connection to them. */
   behindBalancer?: boolean;
   said: Said;

@@ -30,6 +30,8 @@ import { routes } from './checks/routes.ts';
 import { swap } from './checks/swap.ts';
 import { swapAtBoot } from './checks/swap-at-boot.ts';
 import { system } from './checks/system.ts';
+import { upgrade } from './checks/upgrade.ts';
+import { upgradeDisk } from './checks/upgrade-disk.ts';
 import { versions } from './checks/versions.ts';
 
 /** All checks, in the order of their reports. */
@@ -61,4 +63,6 @@ export const checks: readonly Check[] = [
   firewall,
   machineId,
   artifacts,
+  upgradeDisk,
+  upgrade,
 ];

@@ -86,6 +86,8 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
         'logs',
         'relabel',
         'renew',
+        'update',
+        'rollback',
         'repair',
         'replace',
         'scaledown',

@@ -49,6 +49,8 @@ describe('the OpenAPI document', () => {
           'moveEtcd',
           'repair',
           'renew',
+          'update',
+          'rollback',
         ].includes(operationId),
       ]);
       for (const [status, { content }] of Object.entries(responses).filter(

@@ -133,7 +133,7 @@ describe('the webhook, called by the API server', () => {
     ],
     [
       'a word that is not offered',
-      object('a', spec(), { [annotations.operation]: 'updating' }),
+      object('a', spec(), { [annotations.operation]: 'snapshotting' }),
       /NotOffered/,
     ],
     ['a result', object('a', spec(), { [annotations.operation]: 'create-finished' }), /only the controller/],

@@ -133,9 +133,11 @@ async function drained(
       await text('files/prelude.sh'),
       `export KUBECONFIG=${inject('kubeconfigPath')} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,
       `kubectl() { command kubectl ${to} "$@"; }`,
+      await text('roles/drain/files/evict.sh'),
       await text('roles/drain/files/drain.sh'),
     ].join('\n'),
     env: {
+      UNDONE: 'no node was removed',
       DENY: await text('roles/drain/files/deny.yaml'),
       DRAIN_SECONDS: seconds,
       FOUND_AWAY_WITHIN: '6',

@@ -26,11 +26,13 @@ it('removes a node only if it has the address of the leaving host', async () => 
   const script = [
     await text('files/prelude.sh'),
     `export KUBECONFIG=${kubeconfig} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,
+    await text('roles/drain/files/evict.sh'),
     await text('roles/drain/files/drain.sh'),
   ].join('\n');
   const { stdout } = await execa('bash', ['--norc', '-s'], {
     input: script,
     env: {
+      UNDONE: 'no node was removed',
       DENY: await text('roles/drain/files/deny.yaml'),
       DRAIN_SECONDS: '10',
       DRAIN_FORCE: 'false',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '#api/meta.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigFile, untilCluster } from '#lab/meta/cluster.ts';
@@ -205,7 +206,7 @@ describe('a cluster that is changed by kubectl apply', () => {
     // Images that the kubelet of a control plane needs at a restart, and that may be in no registry.
     const kept = (await docker(['exec', host(0).name, ...ctr, 'ls', '-q'])).split('\n');
     for (const component of ['apiserver', 'controller-manager', 'scheduler'])
-      expect(kept).toContain(`registry.k8s.io/kube-${component}:v1.34.4`);
+      expect(kept).toContain(`registry.k8s.io/kube-${component}:${labReleases[0].kubernetes}`);
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(480_000);
     const left = Object.values(await shell.records()).filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));

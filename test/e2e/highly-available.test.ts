@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
@@ -69,7 +70,7 @@ describe('a cluster of three control planes', () => {
   it('is created from the example, with every node Ready and a Service that answers', async () => {
     await asPlanned(meta, NAME, () => makeExample('highly-available.yaml', meta, [0, 1, 2, 3]));
     const { status } = (await untilCluster(meta, NAME, Boolean, 10_000)) ?? {};
-    expect(status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+    expect(status).toMatchObject({ phase: 'Running', version: labReleases[0].kubernetes });
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
     await made.close();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -48,7 +49,7 @@ describe('a cluster of three control planes through REST alone', () => {
       const answer = await meta.rest.raw('POST', PATH, body);
       expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
       const cluster = await untilDone(meta, NAME, OPERATION_MS);
-      expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+      expect(cluster.status).toMatchObject({ phase: 'Running', version: labReleases[0].kubernetes });
     };
     await asPlanned(meta, NAME, create, { plan });
     made = await clientOf(await kubeconfigOf(meta, NAME));

@@ -16,7 +16,7 @@ import { createHosts } from './hosts.ts';
 import { runJobs } from './kubelet.ts';
 import { judge, judgeLeftovers } from './oracles.ts';
 import { createQuiet } from './quiet.ts';
-import { STEPS_DO, userOf } from './user.ts';
+import { OFFERED, STEPS_DO, userOf } from './user.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 /** A new process waits until the lease of the killed one expires, so a step with many kills takes long. */
@@ -49,7 +49,10 @@ export async function liveThroughKills(
   const site = await mkdtemp(join(dir, 'site-'));
   await writeFile(
     join(site, 'artifacts.json'),
-    JSON.stringify({ baseUrl: 'http://none', releases: { 'v1.34.4': {} } }),
+    JSON.stringify({
+      baseUrl: 'http://none',
+      releases: Object.fromEntries(OFFERED.map((version) => [version, {}])),
+    }),
   );
 
   const watching = new AbortController();

@@ -21,6 +21,8 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'move', 'delete'],
   ['create', 'repair', 'delete'],
   ['create', 'renew', 'delete'],
+  ['create', 'update', 'delete'],
+  ['create', 'undo', 'delete'],
 ];
 /** Steps that earlier lives have not covered. A creation after a failed one differs from that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
@@ -34,6 +36,8 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   move: ['move'],
   repair: ['repair'],
   renew: ['renew'],
+  update: ['update'],
+  undo: ['undo'],
 };
 const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
   const [, shown] = Object.entries(SHOWN).find(([label]) => steps.some((step) => step === label)) ?? [];

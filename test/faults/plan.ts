@@ -57,6 +57,8 @@ export const STEPS = [
   'move',
   'repair',
   'renew',
+  'update',
+  'undo',
   'down',
   'delete',
 ] as const;

@@ -19,7 +19,7 @@ import { runJobs } from './kubelet.ts';
 import { judge, judgeLeftovers } from './oracles.ts';
 import { type Fault, type Plan, RUN_FAULTS } from './plan.ts';
 import { createQuiet, REST_MS } from './quiet.ts';
-import { STEPS_DO, userOf } from './user.ts';
+import { OFFERED, STEPS_DO, userOf } from './user.ts';
 
 const LIMIT_MS = 30_000;
 export interface Outcome {
@@ -134,7 +134,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
       workers: 2,
     });
     const module = clusterModule({
-      offer: { versions: ['v1.34.4'] },
+      offer: { versions: OFFERED },
       maxOperations: 50,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     });

@@ -11,6 +11,10 @@ import type { Quiet } from './quiet.ts';
 
 let taken = 0;
 
+/** Versions that the plans' installation offers. Creations take the first. */
+export const OFFERED = ['v1.34.4', 'v1.34.5'] as const;
+const [, LATER] = OFFERED;
+
 interface Wanted {
   word?: string;
   requestId: string;
@@ -18,6 +22,7 @@ interface Wanted {
   workers: readonly HostEntry[];
   /** Hosts that run etcd only. */
   hosts?: readonly HostEntry[];
+  kubeVersion?: string;
 }
 
 /** The user of a plan: one cluster of one master and some workers, at addresses that no other plan has. */
@@ -51,7 +56,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let remembered: [string, string][] = [];
   return {
     host,
-    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [] }) {
+    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [], kubeVersion }) {
       workers = [...nodeList, ...declared];
       masterList = [host(master)];
       etcdList = [...hosts];
@@ -68,6 +73,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
             masterList,
             nodeList: [...nodeList],
             ...(etcdList.length > 0 ? { etcdList } : {}),
+            ...(kubeVersion === undefined ? {} : { kubeVersion }),
             credentialsSecret: 'keys',
             podCIDR: '192.168.0.0/16',
             serviceCIDR: '172.16.0.0/16',
@@ -204,6 +210,16 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
   renew: {
     ask: (user) => user.ask({ word: 'renewing', requestId: 'renew', workers: [user.host(2)] }),
     done: (cluster) => rests(cluster) && said(cluster) === 'renew-finished',
+  },
+  update: {
+    ask: (user) =>
+      user.ask({ word: 'updating', requestId: 'update', workers: [user.host(2)], kubeVersion: LATER }),
+    done: (cluster) =>
+      rests(cluster) && said(cluster) === 'update-finished' && cluster?.status?.version === LATER,
+  },
+  undo: {
+    ask: (user) => user.ask({ word: 'rollbacking', requestId: 'undo', workers: [user.host(2)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'rollback-finished',
   },
   down: {
     ask: (user) => user.ask({ word: 'scaling-down', requestId: 'down', workers: [user.host(2)] }),

@@ -11,7 +11,7 @@ import { inventorySchema } from '../../src/programs/precheck-inventory.ts';
 const root = join(import.meta.dirname, '../..');
 
 describe.each([
-  ['docs/reliability.md', 62],
+  ['docs/reliability.md', 63],
   ['docs/security.md', 66],
 ])('%s', (document, count) => {
   const text = readFileSync(join(root, document), 'utf8');
@@ -49,6 +49,8 @@ describe('docs/tasks', () => {
     ['delete', 'terminate'],
     ['repair', 'repair'],
     ['renew', 'renew'],
+    ['upgrade', 'update'],
+    ['roll-back', 'rollback'],
   ])('%s.md has the steps of its playbook, in their order', (page, playbook) => {
     const plays = readFileSync(join(root, `ansible/${playbook}.yml`), 'utf8');
     const names = [...plays.matchAll(/^- name: (.*)$/gm)].map(([, name]) => name);

@@ -17,21 +17,21 @@ const ready = (test: string): Witness => ({ project: 'unit', file: 'test/roles/r
 export const ofOperations: readonly Mutant[] = [
   {
     name: 'only a disruption budget holds a node',
-    file: 'ansible/roles/drain/files/drain.sh',
+    file: 'ansible/roles/drain/files/evict.sh',
     from: 'hold "$2" "$namespace/$pod" "${said:-',
     to: '[[ $said != *"disruption budget"* ]] || hold "$2" "$namespace/$pod" "${said:-',
     witness: drained('keeps a node whose pod has two disruption budgets'),
   },
   {
     name: 'a list of pods that fails counts as nobody there',
-    file: 'ansible/roles/drain/files/drain.sh',
+    file: 'ansible/roles/drain/files/evict.sh',
     from: '{ hold "$2" \'\' "its pods cannot be listed: $pods"; return; }',
     to: 'return',
     witness: drained('every eviction, and lists of pods after the first'),
   },
   {
     name: 'a node that SSH does not reach is not drained',
-    file: 'ansible/roles/drain/files/drain.sh',
+    file: 'ansible/roles/drain/files/evict.sh',
     from: '&& [ "$ready" = Unknown ]',
     to: '',
     witness: drained('drains a Ready node that SSH does not reach, and respects budgets'),
@@ -75,12 +75,44 @@ export const ofOperations: readonly Mutant[] = [
   {
     name: 'hosts of a release without artifacts are put back',
     file: 'src/operations/plan-for.ts',
-    from: 'if (version === undefined || offer.versions.includes(version)) return [];',
+    from: 'if (version === undefined || version !== present || offer.versions.includes(version)) return [];',
     to: 'if (version !== "") return [];',
     witness: {
       project: 'unit',
       file: 'src/operations/plan-for.test.ts',
       test: 'is not put back',
     },
+  },
+  {
+    name: 'an upgrade may skip a minor version',
+    file: 'src/operations/version-order.ts',
+    from: '(before[1] ?? 0) <= 1;',
+    to: '(before[1] ?? 0) <= 2;',
+    witness: { project: 'unit', file: 'src/operations/update.test.ts', test: 'is refused' },
+  },
+  {
+    name: 'a downgrade counts as an upgrade',
+    file: 'src/operations/update.ts',
+    from: 'if (!isLater(from, to))',
+    to: 'if (from === to)',
+    witness: { project: 'unit', file: 'src/operations/update.test.ts', test: 'is refused' },
+  },
+  {
+    name: 'two etcd members are upgraded',
+    file: 'src/operations/update.ts',
+    from: 'if (members.length !== 2) return [];',
+    to: 'if (members.length !== 0) return [];',
+    witness: {
+      project: 'unit',
+      file: 'src/operations/update.test.ts',
+      test: 'is refused with two etcd members, and begins with external ones',
+    },
+  },
+  {
+    name: 'removed APIs are not reported before an upgrade',
+    file: 'src/precheck/checks/upgrade.ts',
+    from: 'minorOf(removed) > minorOf(upgradeTo)',
+    to: 'minorOf(removed) >= minorOf(upgradeTo)',
+    witness: { project: 'unit', file: 'src/precheck/upgrade.test.ts', test: 'reports' },
   },
 ];

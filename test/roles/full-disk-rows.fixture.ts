@@ -44,6 +44,7 @@ const IN_IMAGE = `${ETCD}mkdir -p /usr/local/image; mv /var/lib/matryoshka/etcd/
 const MEMBER =
   'ETCD_ENDPOINTS=https://10.0.0.5:2379 ETCD_IMAGE=docker.io/x:1 IP=10.0.0.5 NAME=n TOKEN=t INITIAL_CLUSTER=n=https://10.0.0.5:2380 LEARNER_SECONDS=1 JOINING_ETCD= NODE_NAME=n\n';
 const JOIN = `CLUSTER_ID=mine DISCOVERY=d KUBEADM_CONFIG=k SECRET=s3cret RESOLV_NAMESERVERS=10.0.0.2 HAS_JOINED= WAS_REMOVED= FIRST_MEMBER=https://10.0.0.5:2379 PKI=$(cat /usr/local/archive)\n${MEMBER}`;
+const UPGRADE = `FROM=v1.34.4 KUBE_VERSION=v1.35.4 NODE_NAME=n UPGRADE_CONFIG=k\n${file('KUBELET', 'kubelet')}${file('KUBEADM', 'kubeadm')}`;
 /** Returns a substitute for kubeadm, which writes these files and fails if it cannot. */
 const writes = (...paths: string[]) =>
   paths
@@ -285,6 +286,52 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
     // Its name has the time.
     varies: /\/kubelet-client-/,
   },
+  'upgrade/prepare.sh': {
+    vars: `${UPGRADE}ARTIFACTS_BASE_URL=http://a KUBECTL_PATH= RUNC_SHA256=r CONTAINERD_SHA256=c CNI_SHA256=n\n`,
+    library: ['upgrade/programs.sh'],
+    before: 'cp /usr/local/sbin/kube* /usr/local/bin/',
+    programs: { kubeadm: 'echo v1.34.4' },
+  },
+  'upgrade/worker.sh': {
+    vars: UPGRADE,
+    library: ['upgrade/programs.sh'],
+    before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4; echo new | tee upgrade/v1.35.4/kubeadm > upgrade/v1.35.4/kubelet
+mkdir -p /var/lib/kubelet /etc/kubernetes/manifests; echo config > /var/lib/kubelet/config.yaml; echo pod > /etc/kubernetes/manifests/etcd.yaml`,
+  },
+  'upgrade/control-plane.sh': {
+    vars: `${UPGRADE}${file('KUBECTL', 'kubectl')}APPLIES= OTHERS= IP=10.0.0.5\n`,
+    library: ['upgrade/programs.sh', 'upgrade/applied.sh', 'control-plane/member.sh', 'etcd/etcd.sh'],
+    before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4 /var/lib/kubelet /etc/kubernetes/manifests
+echo new | tee upgrade/v1.35.4/kubeadm upgrade/v1.35.4/kubectl > upgrade/v1.35.4/kubelet
+echo config | tee /var/lib/kubelet/config.yaml > /etc/kubernetes/admin.conf
+for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.34.4' > /etc/kubernetes/manifests/kube-$pod.yaml; done`,
+    programs: {
+      kubeadm: `for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.35.4' | tee /etc/kubernetes/manifests/kube-$pod.yaml > /dev/null || exit 1; done`,
+      curl: `case "$*" in */version) echo '"v1.35.4"' ;; *) echo ok ;; esac`,
+      kubectl: `case "$*" in *'get pods'*) printf 'True x:v1.35.4\nTrue x:v1.35.4\nTrue x:v1.35.4\n' ;; *) printf 'v1.35.4 True' ;; esac`,
+    },
+    others: /manifests\/kube-/,
+  },
+  'upgrade/clean.sh': {
+    vars: 'FROM=v1.34.4 KUBE_VERSION=v1.35.4 IMAGES=\n',
+    before:
+      'mkdir -p /var/lib/matryoshka/upgrade/v1.34.4; echo a | tee /var/lib/matryoshka/upgrade/v1.34.4.db > /var/lib/matryoshka/upgrade/v1.34.4/kubeadm',
+  },
+  'upgrade/put-back.sh': {
+    vars: `${UPGRADE}IS_MASTER= KUBECTL_PATH=\n`,
+    library: ['upgrade/programs.sh', 'control-plane/member.sh'],
+    before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4/files/manifests /var/lib/kubelet /etc/kubernetes/manifests
+echo new | tee upgrade/v1.35.4/kubeadm > upgrade/v1.35.4/kubelet; cd upgrade/v1.35.4/files
+echo former | tee config.yaml kubeadm-flags.env manifests/etcd.yaml > /dev/null; echo later > /etc/kubernetes/manifests/etcd.yaml`,
+  },
+  'upgrade/keep-objects.sh': { vars: UPGRADE },
+  'upgrade/snapshot.sh': {
+    vars: `${UPGRADE}${MEMBER}APPLIED=\n`,
+    library: ['etcd/etcd.sh'],
+    before: `${IN_IMAGE}cd /usr/local/image/*/local/bin
+printf '#!/bin/bash\nfor last; do :; done; echo data > "$last"\n' > etcdctl; printf '#!/bin/sh\necho 1\n' > etcdutl; chmod 755 etcd*`,
+  },
+  'upgrade/member.sh': { vars: MEMBER, library: ['etcd/etcd.sh'], before: IN_IMAGE },
   'fence/take.sh': {
     vars: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p' OPTIONS= NAME=n IP=10.0.0.5\n`,
   },

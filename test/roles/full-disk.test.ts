@@ -9,9 +9,9 @@ const roles = join(import.meta.dirname, '../..', 'ansible', 'roles');
 const scripts = (await readdir(roles, { recursive: true })).filter((name) => /\/files\/.*\.sh$/.test(name));
 /** Libraries of functions, which the scripts of the rows run. */
 const LIBRARIES =
-  /etcd\/files\/(etcd|join|let-go|components)|control-plane\/files\/(shared|member)|repair\/files\/(put|seal|etcd-start|pods)|renew\/files\/kubelet/;
+  /etcd\/files\/(etcd|join|let-go|components)|control-plane\/files\/(shared|member)|repair\/files\/(put|seal|etcd-start|pods)|renew\/files\/kubelet|upgrade\/files\/(programs|applied)/;
 /** Its list of pods that block a drain exists on the control plane during the drain, and the output has it afterwards. */
-const OTHERS = /drain\/files\/drain/;
+const OTHERS = /drain\/files\/evict/;
 const WRITES =
   /(?<!-)\b(own|put|mark|unpack|binary|archive|overwrite|write_file|add_made|enable_unit|put_copy|differing|bring_programs|mv|cp|tee|install|truncate) |sed -i|>\s*"?[$/]/;
 const codeOf = (text: string) =>

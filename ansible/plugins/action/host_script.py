@@ -143,7 +143,7 @@ class ActionModule(ActionBase):
         # Not `become`: sudo runs the fence, because the fence must be between root and the command.
         shell = CLEAN + (args.get('shell') or self._play_context.executable)
         if self._get_remote_user() not in (None, '', 'root'):
-            if (task_vars or {}).get('sudo_asks'):
+            if self._sudo_asks(task_vars or {}):
                 shell = '/bin/sh -c %s sh %s' % (shlex.quote(WITH_PASSWORD), shell)
                 script = '%s\n%s' % (to_text(self._play_context.password), script)
             else:
@@ -170,6 +170,11 @@ class ActionModule(ActionBase):
         else:
             result.update(msg='; '.join(found['changes'])[:MESSAGE_LIMIT])
         return result
+
+    def _sudo_asks(self, task_vars):
+        # A delegated task is sent to the other host, with that host's password.
+        to = self._task.delegate_to
+        return (task_vars['hostvars'][to] if to else task_vars).get('sudo_asks')
 
     def _path(self, name, task_vars):
         if '/' not in name:

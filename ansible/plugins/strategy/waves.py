@@ -1,13 +1,14 @@
 """Each host at its own pace, as `free` does. A host that fails leaves its wave; the others go on, through all plays,
 while every control plane that joins or stays, and at least one of the hosts that join, is left; one that was away from the
 beginning (`untouched`) is not needed. Otherwise the playbook
-ends there, and the play `Complete` is never reached.
+ends there, and the play `Complete` is never reached. A play with `max_fail_percentage: 0` ends it after any host that
+failed, once the others of its batch (`serial`) are done.
 
 Hosts that leave may all fail: plays of theirs have `localhost` in their pattern, which does nothing, so that Ansible
 does not end the playbook because every host of a play has failed.
 
 Once the file that MATRYOSHKA_STOP_FILE names is there, no task is started any more: those that run are awaited, and the
-playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finished first.
+playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finished first, or its batch.
 """
 
 import json
@@ -100,6 +101,8 @@ class StrategyModule(Free):
 
     def _may_go_on(self, iterator):
         lost = set(iterator.get_failed_hosts()) | set(self._tqm._unreachable_hosts) | set(self._tqm._failed_hosts)
+        if lost and iterator._play.max_fail_percentage == 0:
+            return False
         needed = self._members('kube-master', 'etcd') - self._members('leave', 'untouched')
         joining = self._members('join')
         return not (needed & lost) and not (joining and joining <= lost)
@@ -107,8 +110,10 @@ class StrategyModule(Free):
     def run(self, iterator, play_context):
         if iterator._play.get_name() != 'Complete' and 'localhost' in iterator.host_states:
             iterator.set_run_state_for_host('localhost', IteratingStates.COMPLETE)
-        self._cuttable = iterator._play.get_name() not in UNCUT
+        # Between two batches every play may be cut.
+        self._cuttable = iterator._play.get_name() not in UNCUT or bool(iterator._play.serial)
         if self._stops() or not self._may_go_on(iterator):
             return self._tqm.RUN_FAILED_BREAK_PLAY
+        self._cuttable = iterator._play.get_name() not in UNCUT
         result = super().run(iterator, play_context)
         return result if self._may_go_on(iterator) and not self._stops() else self._tqm.RUN_FAILED_BREAK_PLAY

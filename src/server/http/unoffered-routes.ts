@@ -3,10 +3,7 @@ import { HttpError } from './errors.ts';
 
 const CLUSTER = '/region/:region/cluster/:name';
 const ABSENT: readonly ['GET' | 'POST', string][] = [
-  ...['update', 'rollback', 'snapshot', 'restore'].map((word): ['POST', string] => [
-    'POST',
-    `${CLUSTER}/${word}`,
-  ]),
+  ...['snapshot', 'restore'].map((word): ['POST', string] => ['POST', `${CLUSTER}/${word}`]),
   ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events', 'snapshots'].map(
     (path): ['GET', string] => ['GET', `${CLUSTER}/${path}`],
   ),

@@ -73,7 +73,7 @@ describe('validateKubernetesCluster', () => {
     ],
     ['a result that is dropped', cluster(word('create-failed')), cluster(), []],
     ['an unknown word', cluster(), cluster(word('dancing')), [operation]],
-    ['a word that is not offered', cluster(), cluster(word('renewing')), [operation]],
+    ['a word that is not offered', cluster(), cluster(word('restoring')), [operation]],
     ['growing', cluster(record), cluster({ ...record, ...word('scaling-up') }, nodes(2, 3)), []],
     [
       'growing by dropping',
@@ -96,14 +96,20 @@ describe('validateKubernetesCluster', () => {
       cluster({ x: 'y' }, { kubeVersion: 'v1.0.0' }),
       [],
     ],
-    ...(['imagesRegistry', 'externalLoadBalancer', 'kubeVersion'] as const).map(
+    ...(['imagesRegistry', 'externalLoadBalancer'] as const).map(
       (field): [string, KubernetesCluster, KubernetesCluster, string[]] => [
         `${field}, which no operation changes`,
         cluster(record),
-        cluster(record, { [field]: field === 'kubeVersion' ? 'v1.34.4' : '10.0.0.9' }),
+        cluster(record, { [field]: '10.0.0.9' }),
         [`spec.cluster.${field}`],
       ],
     ),
+    [
+      'another version, which waits for its word',
+      cluster(record),
+      cluster(record, { kubeVersion: 'v1.34.4' }),
+      [],
+    ],
     [
       'another master, which waits for its word',
       cluster(record),

@@ -7,9 +7,9 @@ container() { running 'labels."io.kubernetes.container.name"==etcd'; }
 # sandbox: prints the sandbox of its pod. It stays until the kubelet has ended the pod, even while a container waits to start
 # again.
 sandbox() { running 'labels."component"==etcd,labels."tier"==control-plane'; }
-# etcd ARGUMENT…: runs etcdctl of this host if it has the programs, else in the member's pod.
+# etcd ARGUMENT…: runs etcdctl of this host if it has the programs, else in the member's pod. ETCD_SECONDS: its limit.
 etcd() {
-  local container pair ca ask=
+  local container pair ca ask= limit=${ETCD_SECONDS:-20}
   # Any member can answer, unless the caller names one.
   case $1 in --endpoints) ;; *) ask=${ETCD_ENDPOINTS:+--endpoints=$ETCD_ENDPOINTS} ;; esac
   if [ -x "$work/etcd/usr/local/bin/etcdctl" ]; then
@@ -17,16 +17,16 @@ etcd() {
       [ ! -s $pair.key ] || break
     done
     for ca in /etc/matryoshka/etcd/ca.crt /etc/kubernetes/pki/etcd/ca.crt; do [ ! -s $ca ] || break; done
-    timeout 20 "$work/etcd/usr/local/bin/etcdctl" $ask --cacert $ca --cert $pair.crt --key $pair.key \
-      --command-timeout 10s "$@" 2>&1 < /dev/null
+    timeout "$limit" "$work/etcd/usr/local/bin/etcdctl" $ask --cacert $ca --cert $pair.crt --key $pair.key \
+      --command-timeout "$((limit - 10))s" "$@" 2>&1 < /dev/null
     return
   fi
   container=$(container)
   [ -n "$container" ] || { echo 'no etcd runs here' >&2; return 1; }
   # Standard input may be a list that a caller reads line by line.
-  timeout 20 ctr -n k8s.io tasks exec --exec-id "matryoshka-$RANDOM$RANDOM" "$container" etcdctl \
+  timeout "$limit" ctr -n k8s.io tasks exec --exec-id "matryoshka-$RANDOM$RANDOM" "$container" etcdctl \
     --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt \
-    --key /etc/kubernetes/pki/etcd/server.key --command-timeout 10s $ask "$@" 2>&1 < /dev/null
+    --key /etc/kubernetes/pki/etcd/server.key --command-timeout "$((limit - 10))s" $ask "$@" 2>&1 < /dev/null
 }
 
 # A host without a member unpacks the programs from the image. `forget_programs` deletes them afterwards.

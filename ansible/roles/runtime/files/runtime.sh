@@ -1,4 +1,5 @@
-# Installs containerd with its configuration and unit, runc, and the images of the artifacts.
+# Installs containerd with its configuration and unit, runc, and the images of the artifacts. ONLY_IMAGES: not the runtime,
+# which must not restart now.
 file_of() { echo "image-${1//[\/:]/_}"; }
 bring() { # IMAGE SHA256: what was fetched of it goes into containerd
   local file got
@@ -30,6 +31,7 @@ while read -r name path sum; do
   ( fetch "$(file_of "$name")" "$path" "$sum" ) & fetching[$name]=$!
 done <<< "$IMAGES"
 set +m
+if [ -z "${ONLY_IMAGES-}" ]; then
 put /etc/systemd/system/containerd.service 644 '[Unit]
 Description=containerd container runtime
 Documentation=https://containerd.io
@@ -60,6 +62,7 @@ now=$(cat "$installed/containerd" /etc/containerd/config.toml /etc/systemd/syste
 if ! is_installed containerd.running "$now" || ! systemctl is-active -q containerd; then
   enable_unit containerd.service; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
   mark containerd.running "$now"; changed containerd.service
+fi
 fi
 present=$(ctr -n k8s.io images ls -q) || fail 'containerd does not answer'
 failed=0 pids=

@@ -5,6 +5,7 @@ import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
+import { upgradeVars } from '#protocol/upgrade-vars.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 import type { AttemptToStart } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -35,9 +36,23 @@ function endpointOf(
   return { name: balancer, address: canonicalIp(balancer) ?? '' };
 }
 
+/** Returns the version with which an upgrade begins; nothing if the version stays. If status was lost, the applied spec has it. */
+function upgradeFrom(
+  { cluster: { status }, applied }: Pick<Snapshot, 'cluster' | 'applied'>,
+  wanted: string | undefined,
+): { upgrade_from?: string } {
+  const present = status?.version ?? applied?.cluster.kubeVersion;
+  return present === undefined || wanted === undefined || present === wanted ? {} : { upgrade_from: present };
+}
+
 /** Returns the run of the snapshot's operation that carries out a plan. */
 export function runOf(
-  { cluster, clusterId, operation }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation'>,
+  {
+    cluster,
+    clusterId,
+    operation,
+    applied,
+  }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation' | 'applied'>,
   { hosts, steps }: Pick<FrozenPlan, 'hosts' | 'steps'>,
   { job, attempt, deadlineSeconds, auxiliary, ...shape }: RunShape,
 ): AttemptToStart {
@@ -61,12 +76,14 @@ export function runOf(
       endpoint: endpointOf(clusterId, spec, hosts),
       vars: {
         kube_version: wanted.kubeVersion,
+        ...upgradeFrom({ cluster, applied }, wanted.kubeVersion),
         pod_cidr: wanted.podCIDR,
         service_cidr: wanted.serviceCIDR,
         network: addons?.network ?? DEFAULTS.network,
         ...(wanted.imagesRegistry === undefined ? {} : { images_registry: wanted.imagesRegistry }),
         ...kubeadmVars(wanted.kubeadm),
         ...drainVars(wanted.drain),
+        ...upgradeVars(wanted.upgrade),
       },
     },
   };

@@ -124,9 +124,10 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
   };
 };
 
-function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): Outcome {
+function begin(snapshot: Snapshot, { hosts, steps, hooks, target }: Plan, job: string): Outcome {
   const joining = hosts.filter(joins).map(({ member: host }) => host);
-  const attempt = runOf(
+  const { kubeVersion } = target.cluster;
+  const run = runOf(
     snapshot,
     { hosts: [...hosts], steps: [...steps] },
     {
@@ -140,6 +141,9 @@ function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): 
       brings: [],
     },
   );
+  // The present operation has another version, if this one is an upgrade.
+  const vars = { ...run.runSpec.vars, ...(kubeVersion === undefined ? {} : { kube_version: kubeVersion }) };
+  const attempt = { ...run, runSpec: { ...run.runSpec, vars } };
   const before = snapshot.attempts.filter((one) => one.auxiliary === PRECHECK && one.job !== job);
   const probe: Effect = { kind: 'check-hosts', hosts: joining, hooks, attempt };
   return before.length > 0

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { holdPod } from './held-pod.ts';
+import { openLane } from './lanes.ts';
+import { asPlanned } from './plan-and-result.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
+import { tracesOn } from './traces.ts';
+import { beginHistory } from './with-history.ts';
+
+/** A cluster is upgraded by one minor version while clients read and write. The first upgrade fails and is undone. */
+const NAME = 'upgraded';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 30 * 60_000;
+const [newer, older = newer] = labReleases;
+const [FROM, TO] = [older.kubernetes, newer.kubernetes];
+const MASTERS = [0, 1, 2];
+const WORKERS = [3, 4];
+const ALL = [...MASTERS, ...WORKERS];
+
+let meta: Meta;
+let client: Client | undefined;
+let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
+let free: (() => Promise<void>) | undefined;
+let traces: (index: number) => Promise<string[]>;
+
+beforeAll(async () => {
+  meta = await openLane();
+  traces = await tracesOn(meta);
+});
+afterAll(async () => {
+  await history?.drop();
+  await client?.close();
+  await meta.close();
+});
+
+const { host, entries, nodes, sh } = byNumber(() => meta);
+const kubeletOn = async (index: number) => (await sh(index, 'kubelet --version')).trim();
+const kubeadmConfig =
+  'KUBECACHEDIR=/run/matryoshka/kube kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get configmap kubeadm-config -o yaml';
+const addons =
+  'KUBECACHEDIR=/run/matryoshka/kube kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get deployment/coredns daemonset/kube-proxy -o jsonpath="{.items[*].spec.template.spec.containers[0].image}"';
+
+/** Requests an operation, and returns its duration in seconds. */
+async function timed(route: string, body: object): Promise<number> {
+  const begun = Date.now();
+  expect(await meta.rest.raw('POST', `${PATH}/${route}`, body)).toMatchObject({ status: 200 });
+  await untilDone(meta, NAME, OPERATION_MS);
+  return Math.round((Date.now() - begun) / 1_000);
+}
+
+/** Expects that every host and the cluster have the version, and that nothing drifts. */
+async function expectVersion(version: string): Promise<void> {
+  expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
+  for (const index of ALL) {
+    const { name } = host(index);
+    expect(await kubeletOn(index), name).toContain(version);
+    expect(await sh(index, 'kubeadm version -o short'), name).toContain(version);
+    expect(await sh(index, 'matryoshka-watch differences'), name).toBe('');
+    // Only the snapshot from before an upgrade stays.
+    expect(await sh(index, 'ls /var/lib/matryoshka/upgrade 2> /dev/null | grep -v "db$" || true'), name).toBe(
+      '',
+    );
+  }
+  for (const index of MASTERS)
+    expect(await sh(index, 'cat /etc/kubernetes/manifests/kube-apiserver.yaml')).toContain(
+      `kube-apiserver:${version}`,
+    );
+  expect(await sh(0, kubeadmConfig)).toContain(`kubernetesVersion: ${version}`);
+  expect(await sh(0, addons)).toContain(`kube-proxy:${version}`);
+  expect(await sh(0, addons)).toContain(`coredns:${(version === FROM ? older : newer).coredns}`);
+}
+
+describe('a cluster of three control planes and two workers', () => {
+  it('is created with the older version', async () => {
+    const lists = { masterList: entries(...MASTERS), nodeList: entries(...WORKERS) };
+    const body = {
+      name: NAME,
+      kubeVersion: FROM,
+      ...lists,
+      kubeadm: QUICK_KEYS,
+      privateSSHKey: meta.privateKey,
+    };
+    expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
+    await untilDone(meta, NAME, OPERATION_MS);
+    client = await clientOf(await kubeconfigOf(meta, NAME));
+  });
+
+  it('is not rolled back, because no upgrade is unfinished', async () => {
+    await expect(timed('rollback', {})).rejects.toThrow(
+      `no upgrade of this cluster from ${FROM} is unfinished`,
+    );
+  });
+
+  it('stops at a worker with a pod that cannot be evicted', async () => {
+    history = await beginHistory(meta, NAME, host(WORKERS[1] ?? 0));
+    const [held = ''] = nodes(WORKERS[0] ?? 0);
+    if (!client) throw new Error('no client');
+    free = await holdPod(client, held);
+    await expect(timed('update', { kubeVersion: TO })).rejects.toThrow(
+      `default/held on ${held}: Cannot evict pod as it would violate the pod's disruption budget.`,
+    );
+    for (const index of MASTERS) expect(await kubeletOn(index)).toContain(TO);
+    for (const index of WORKERS) expect(await kubeletOn(index)).toContain(FROM);
+  });
+
+  it('goes back to the older version', async () => {
+    console.log(`rolled back after ${await timed('rollback', {})} s`);
+    await expectVersion(FROM);
+  });
+
+  it('is upgraded by a retry, and loses no request meanwhile', async () => {
+    await expect(timed('update', { kubeVersion: TO })).rejects.toThrow('default/held on');
+    await free?.();
+    await asPlanned(meta, NAME, async () => {
+      console.log(`upgraded ${await timed('update', { retry: true })} s after the retry`);
+    });
+    await expectVersion(TO);
+    await history?.end();
+  });
+
+  it('is deleted, and leaves nothing', async () => {
+    await deleteCluster(meta, NAME);
+    for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
+  });
+});
