@@ -18,7 +18,7 @@ const ended = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.status?.phase === 'Running' || cluster?.status?.phase === 'Failed';
 
 /**
- * Creates one cluster by a POST to the operator. The first hosts are control planes, the last ones etcd members. The cluster
+ * Creates one cluster by a POST to the operator, of the newest version by default. The first hosts are control planes, the last ones etcd members. The cluster
  * stays until `removeOurs`.
  */
 export async function ours(
@@ -27,6 +27,7 @@ export async function ours(
   say: Say,
   masters = 1,
   etcdHosts = 0,
+  kubeVersion?: string,
 ): Promise<Run> {
   const entries = hosts.map(({ ip }) => ({ ip }));
   const [master] = entries;
@@ -37,7 +38,8 @@ export async function ours(
     nodeList: entries.slice(masters, nodes),
     ...(etcdHosts > 0 ? { etcdList: entries.slice(nodes) } : {}),
   };
-  const body = { name: NAME, ...lists, privateSSHKey: meta.privateKey };
+  const version = kubeVersion === undefined ? {} : { kubeVersion };
+  const body = { name: NAME, ...version, ...lists, privateSSHKey: meta.privateKey };
   const sightings = await watchSightings(meta.client);
   try {
     return await announced(say, 'ours', async () => {

@@ -56,7 +56,7 @@ export interface Gap {
  * Sends requests on a host until the returned function ends it, which returns the longest time without a response, in
  * seconds.
  */
-function ask(host: LabHost): () => Promise<number> {
+export function ask(host: LabHost): () => Promise<number> {
   const asking = execa('docker', ['exec', host.name, 'bash', '-c', ASKING], { reject: false, buffer: true });
   return async () => {
     asking.kill();

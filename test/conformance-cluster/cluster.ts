@@ -8,13 +8,16 @@ import type { Meta } from '#lab/meta/meta.ts';
 
 export const NAME = 'upstream';
 const PATH = `/region/lab/cluster/${NAME}`;
-const OPERATION_MS = 10 * 60_000;
+/** An upgrade takes minutes for each control plane. */
+const OPERATION_MS = 40 * 60_000;
 
-type Lists = Partial<Record<'masterList' | 'nodeList' | 'etcdList', readonly LabHost[]>>;
+type Lists = Partial<Record<'masterList' | 'nodeList' | 'etcdList', readonly LabHost[]>> & {
+  readonly version?: string;
+};
 
 /** A change of the cluster by REST, and the expected state after it. */
 export interface Change {
-  readonly route: 'scaleup' | 'scaledown' | 'replace' | 'etcd/move';
+  readonly route: 'scaleup' | 'scaledown' | 'replace' | 'etcd/move' | 'update';
   readonly body: Readonly<Record<string, unknown>>;
   readonly stands: Lists;
 }
@@ -36,6 +39,7 @@ const atRest = (meta: Meta): Promise<KubernetesCluster | undefined> =>
 /** Creates the cluster if it does not exist. */
 export async function made(
   meta: Meta,
+  kubeVersion: string,
   masters: readonly LabHost[],
   workers: readonly LabHost[],
   say: Say,
@@ -46,7 +50,7 @@ export async function made(
   const lists = { masterList: entries(masters), nodeList: entries(workers) };
   // A failed spec may have left pods without a controller.
   const drain = { force: true, deleteEmptyDirData: true };
-  const body = { name: NAME, ...lists, drain, privateSSHKey: meta.privateKey };
+  const body = { name: NAME, kubeVersion, ...lists, drain, privateSSHKey: meta.privateKey };
   await asked(meta, PATH, body, found, `${masters.length} control planes, ${workers.length} workers`, say);
 }
 
@@ -75,7 +79,8 @@ export async function clusterUid(meta: Meta): Promise<string> {
 const present = ({ client }: Meta): Promise<KubernetesCluster> =>
   client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace: 'default', name: NAME });
 
-function standsAs({ spec: { cluster } }: KubernetesCluster, lists: Lists): boolean {
+function standsAs({ spec: { cluster }, status }: KubernetesCluster, lists: Lists): boolean {
+  if (lists.version !== undefined && status?.version !== lists.version) return false;
   const sorted = (hosts: readonly { ip?: string | undefined }[] = []) =>
     hosts
       .map(({ ip }) => ip)

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { messageOf, UsageError } from '#base/errors.ts';
+import { labReleases } from '#lab/artifacts/lab-releases.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { labDown } from '#lab/hosts/down.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
@@ -11,7 +12,7 @@ import { checkPolicies, POLICY_HOSTS, preparePolicies } from './policies.ts';
 
 /**
  * `make conformance-cluster`: upstream's own suites on a cluster of three control planes and two workers that the operator
- * creates. They run before and after the cluster is scaled, a control plane is replaced and etcd is moved. Each spec of the
+ * creates. They run before and after the cluster is scaled, a control plane is replaced, etcd is moved and Kubernetes is upgraded. Each spec of the
  * lists beside this file must run and pass. KEEP=1 leaves the lab running. A failed or interrupted run leaves it too, and
  * the next run continues after the last finished step. FOCUS=regexp runs only the upstream specs that match, and no step.
  * CYCLONUS=1 instead creates a cluster whose network enforces policies, and checks it with cyclonus.
@@ -20,6 +21,8 @@ import { checkPolicies, POLICY_HOSTS, preparePolicies } from './policies.ts';
 /** The meta cluster's host, three control planes, two workers, and one spare. */
 const HOSTS = 7;
 const { CYCLONUS, FOCUS, KEEP, PROCS = '4' } = process.env;
+
+const [newest, older = newest] = labReleases;
 
 type Step = { readonly name: string } & ({ readonly list: ListName } | { readonly change: Change });
 
@@ -52,6 +55,14 @@ function stepsOn(hosts: readonly LabHost[]): readonly Step[] {
     {
       name: 'etcd on a host of its own',
       change: { route: 'etcd/move', body: { etcdList: bodyOf(at(0)) }, stands: { etcdList: at(0) } },
+    },
+    {
+      name: `Kubernetes ${newest.kubernetes}`,
+      change: {
+        route: 'update',
+        body: { kubeVersion: newest.kubernetes, drain: { force: true, deleteEmptyDirData: true } },
+        stands: { version: newest.kubernetes },
+      },
     },
     { name: "kubeadm's specs, after changes", list: 'kubeadm.txt' },
     { name: 'conformance, after changes', list: 'after-changes.txt' },
@@ -93,7 +104,7 @@ async function main(): Promise<void> {
   await prepare(say);
   const meta = await metaUp(HOSTS, say);
   try {
-    await made(meta, meta.hosts.slice(0, 3), meta.hosts.slice(3, 5), say);
+    await made(meta, older.kubernetes, meta.hosts.slice(0, 3), meta.hosts.slice(3, 5), say);
     if (FOCUS) {
       const lines = await tryFocus(meta, FOCUS, Number(PROCS), say);
       process.stdout.write(`${lines.join('\n')}\n`);
