@@ -26,6 +26,18 @@ it('requires confirmation before hosts are removed, unless the policy allows it'
   expect(infer(present, { ...present, ...ordered })).toEqual({ kind: 'nothing' });
 });
 
+it('never upgrades without the operation annotation, whatever the policy allows', () => {
+  const at = (kubeVersion: string): Spec => ({
+    ...present,
+    cluster: { ...present.cluster, kubeVersion },
+    policy: { inferDestructive: true },
+  });
+  expect(infer(at('v1.34.4'), at('v1.35.4'))).toMatchObject({
+    kind: 'needs-confirmation',
+    message: 'set the operation to "updating" for spec.cluster.kubeVersion (upgrade kubernetes)',
+  });
+});
+
 it('names the hosts of each part of an edit with several operations', () => {
   expect(infer(present, spec({ ip: '10.0.0.2' }, { ip: '10.0.0.3' }))).toMatchObject({
     kind: 'not-offered',

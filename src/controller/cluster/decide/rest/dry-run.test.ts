@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlanStatus } from '#api/plan-status.ts';
 import type { AttemptState } from '#installer/installer.ts';
 import { statusAfter } from '../status/status.ts';
-import { outcome, recordsOf, signal, snapshot, spec } from '../testing/given.fixture.ts';
+import { joined, operation, outcome, recordsOf, signal, snapshot, spec } from '../testing/given.fixture.ts';
 import { rehearsalRefused } from './dry-run.ts';
 
 type Given = Parameters<typeof outcome>[0];
@@ -90,6 +90,33 @@ describe('a dry run', () => {
     expect(JSON.stringify(seen('a'.repeat(32)))).not.toContain('a'.repeat(8));
     expect(seen('a'.repeat(32)).hash).toBe(seen('a'.repeat(32)).hash);
     expect(seen('a'.repeat(32)).hash).not.toBe(seen('b'.repeat(32)).hash);
+  });
+
+  it('checks the hosts of an upgrade for the version that is wanted', () => {
+    const ended = { ...operation, step: 'done', result: 'finished', recorded: true } as const;
+    const updating: Given = {
+      word: 'updating',
+      requestId: 'r2',
+      dryRun: true,
+      appliedBy: 1,
+      hosts: joined,
+      operation: ended,
+      offer: { versions: ['v1.35.4', 'v1.34.4'] },
+      cluster: { spec: { cluster: { ...spec.cluster, kubeVersion: 'v1.35.4' } } },
+    };
+    const it = outcome({ ...updating, cluster: { ...updating.cluster, status: { plan: planIn(updating) } } });
+    expect(it).toMatchObject({
+      effects: [
+        {
+          attempt: {
+            runSpec: {
+              vars: { kube_version: 'v1.35.4' },
+              steps: expect.arrayContaining([expect.objectContaining({ name: 'Prepare the upgrade' })]),
+            },
+          },
+        },
+      ],
+    });
   });
 
   it('checks no host if the plan itself is refused', () => {
