@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Agent, fetch } from 'undici';
 import { stringify } from 'yaml';
 import { sleep } from '#base/clock.ts';
+import { createAuthority } from '#certificates/certificates.ts';
 import { ensureBinaries } from '../artifacts/binaries.ts';
 import { type Say, sayOnStderr } from '../artifacts/progress.ts';
 import { createServerCertificates } from './certificates.ts';
@@ -30,6 +31,8 @@ export interface ApiServerOptions {
   readonly dir?: string;
   /** Whether the controllers for Jobs, namespaces, garbage collection and ServiceAccounts run too. */
   readonly controllerManager?: boolean;
+  /** Whether the controller manager signs certificates of users, which the API server then trusts. */
+  readonly signsUsers?: boolean;
   /** Further flags of kube-apiserver. */
   readonly flags?: readonly string[];
   /** Further flags of its etcd. */
@@ -53,6 +56,8 @@ const CONTROLLERS = [
   'endpointslice-controller',
   'disruption-controller',
 ];
+
+const SIGNING = 'certificatesigningrequest-signing-controller';
 
 /**
  * Starts an API server and waits until it is ready, some three seconds. Its version is the oldest Kubernetes that Matryoshka
@@ -108,6 +113,11 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       ],
       'etcd.log',
     );
+    const signer = options.signsUsers ? await createAuthority() : undefined;
+    const signerFiles = signer && {
+      cert: await put('users.crt', signer.cert),
+      key: await put('users.key', signer.key),
+    };
     const server = await start(
       join(kubernetesBinaries, 'kube-apiserver'),
       [
@@ -125,6 +135,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
         `--service-account-signing-key-file=${await put('signing.key', certificates.signingKey)}`,
         `--service-account-key-file=${await put('signing.pub', certificates.signingKeyPublic)}`,
         '--endpoint-reconciler-type=none',
+        ...(signerFiles ? [`--client-ca-file=${signerFiles.cert}`] : []),
         ...(options.flags ?? []),
       ],
       'kube-apiserver.log',
@@ -136,13 +147,19 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
         join(kubernetesBinaries, 'kube-controller-manager'),
         [
           `--kubeconfig=${kubeconfigPath}`,
-          `--controllers=${CONTROLLERS.join(',')}`,
+          `--controllers=${[...CONTROLLERS, ...(signerFiles ? [SIGNING] : [])].join(',')}`,
           '--leader-elect=false',
           '--secure-port=0',
           '--use-service-account-credentials=false',
           `--service-account-private-key-file=${join(dir, 'signing.key')}`,
           `--root-ca-file=${await put('ca.crt', certificates.ca)}`,
           '--concurrent-namespace-syncs=20',
+          ...(signerFiles
+            ? [
+                `--cluster-signing-cert-file=${signerFiles.cert}`,
+                `--cluster-signing-key-file=${signerFiles.key}`,
+              ]
+            : []),
         ],
         'kube-controller-manager.log',
       );

@@ -50,6 +50,15 @@ export const onKubeconfig = (namespace: string, name: string): Permission => ({
   subresource: 'kubeconfig',
 });
 
+/**
+ * Returns the permission to get a kubeconfig of one's own name for a cluster. It gives no right there: the cluster's RBAC
+ * decides what that name may do.
+ */
+export const onUserKubeconfig = (namespace: string, name: string): Permission => ({
+  ...onClusters('get', namespace, name),
+  subresource: 'userkubeconfig',
+});
+
 /** Returns a permission on a Secret. */
 export const onSecrets = (verb: 'get', namespace: string, name: string): Permission => ({
   verb,

@@ -85,14 +85,27 @@ export const getLogs = route({
   example: { params, answer: { code: 'OK', message: '10:00:00  node-1  Join  ok  1.2 s\n' } },
 });
 
+/** Kubernetes signs for ten minutes at least (kubernetes.io, CertificateSigningRequestSpec). */
+const MIN_USER_SECONDS = 600;
+const MAX_USER_SECONDS = 86_400;
+
 export const getKubeconfig = route({
   operationId: 'getKubeconfig',
   method: 'GET',
   path: `${CLUSTER_PATH}/kubeconfig`,
-  summary: 'The administrator’s kubeconfig of a cluster',
-  description: 'As YAML; with `Accept: application/json` in the envelope. 409 while there is none.',
+  summary: 'A kubeconfig of a cluster: the administrator’s, or with expirationSeconds one of the caller',
+  description:
+    'As YAML; with `Accept: application/json` in the envelope. 409 while there is none. With `expirationSeconds`, the cluster signs a certificate for the name and groups of the caller; 503 if no API server of the cluster answers.',
   params: clusterPath,
-  query: strictNamespaceQuery,
+  query: strictNamespaceQuery.extend({
+    expirationSeconds: z.coerce
+      .number()
+      .int()
+      .min(MIN_USER_SECONDS)
+      .max(MAX_USER_SECONDS)
+      .optional()
+      .meta({ description: 'Seconds that the caller’s own kubeconfig is valid, from 600 to 86400.' }),
+  }),
   body: NO_BODY,
   answer: okSchema,
   text: 'application/yaml',

@@ -49,7 +49,7 @@ export const ofHealth: readonly Mutant[] = [
   },
   {
     name: 'an API server of another authority is believed',
-    file: `${HEALTH}/connection.ts`,
+    file: 'src/cluster-access/connection.ts',
     from: 'rejectUnauthorized: true',
     to: 'rejectUnauthorized: false',
     witness: unit(
@@ -59,7 +59,7 @@ export const ofHealth: readonly Mutant[] = [
   },
   {
     name: 'an answer without end is gathered',
-    file: `${HEALTH}/connection.ts`,
+    file: 'src/cluster-access/connection.ts',
     from: 'if (length > maxBytes) throw',
     to: 'if (length < 0) throw',
     witness: unit(`${HEALTH}/probe.test.ts`, 'does not hold up the probe when it'),
@@ -73,10 +73,10 @@ export const ofHealth: readonly Mutant[] = [
   },
   {
     name: 'the system’s authorities count where the kubeconfig has none',
-    file: `${HEALTH}/access.ts`,
+    file: 'src/cluster-access/access.ts',
     from: 'if (authority === undefined || !user) return undefined;',
     to: "if (!user) return undefined;\n    if (authority === undefined) return { ca: '', token: user.token };",
-    witness: unit(`${HEALTH}/access.test.ts`, 'returns nothing for'),
+    witness: unit('src/cluster-access/access.test.ts', 'returns nothing for'),
   },
   {
     name: 'a copied cluster-id leads to the hosts of another',

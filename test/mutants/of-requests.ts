@@ -57,4 +57,26 @@ export const ofRequests: readonly Mutant[] = [
       test: 'guards the annotations of a cluster during its deletion, and lets the deletion finish',
     },
   },
+  {
+    name: 'names that every cluster knows are given to users',
+    file: 'src/server/clusters/user-kubeconfig.ts',
+    from: 'RESERVED.test(name) ?',
+    to: 'name === "" ?',
+    witness: {
+      project: 'api',
+      file: 'src/server/clusters/user-kubeconfig.api.test.ts',
+      test: 'keeps names that have a meaning in each cluster apart',
+    },
+  },
+  {
+    name: 'the right to an own kubeconfig is not asked',
+    file: 'src/server/clusters/kubeconfig-routes.ts',
+    from: 'await auth.allow(person, (isOwn',
+    to: 'if (!isOwn) await auth.allow(person, (isOwn',
+    witness: {
+      project: 'api',
+      file: 'src/server/clusters/user-kubeconfig.api.test.ts',
+      test: 'needs its own right',
+    },
+  },
 ];

@@ -24,6 +24,8 @@ export interface ServerDeps {
   audiences: readonly string[];
   /** Name of the Jobs' ServiceAccount, in the operator's namespace. */
   runnerServiceAccount: string;
+  /** Port of the API servers of clusters; default 6443. */
+  clusterPort?: number | undefined;
   /** Certificate and key; if absent, the server uses plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

@@ -75,7 +75,10 @@ export interface RestWorld {
 /**
  * Starts a separate API server: on the shared one, other tests' controllers would take up clusters that are created here.
  */
-export async function restWorld(log: Logger = createLogger('error')): Promise<RestWorld> {
+export async function restWorld(
+  log: Logger = createLogger('error'),
+  clusterPort?: number,
+): Promise<RestWorld> {
   const apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
@@ -127,6 +130,7 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
     offer: OFFER,
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
+    clusterPort,
   });
   const tokens = {
     alice: await tokenOf(admin, person('alice')),

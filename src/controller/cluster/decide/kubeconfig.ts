@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { inUrl } from '#api/host.ts';
-import { readKubeconfig } from './kubeconfig-text.ts';
+import { readKubeconfig } from '#cluster-access/kubeconfig-text.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 const kubeconfigSchema = z.object({

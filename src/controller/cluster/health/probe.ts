@@ -1,6 +1,6 @@
 import type { Clock } from '#base/clock.ts';
-import type { Access } from './access.ts';
-import { type Connection, connectTo } from './connection.ts';
+import type { Access } from '#cluster-access/access.ts';
+import { type Connection, connectTo } from '#cluster-access/connection.ts';
 import type { Seen, ServerSeen } from './judge/seen.ts';
 import { askDatabaseBytes, askEtcdPods, askNodes, askReadiness } from './questions.ts';
 import { tryWrite } from './write.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Connection, GetOptions } from './connection.ts';
+import type { Connection, GetOptions } from '#cluster-access/connection.ts';
 import { DRIFT_ANNOTATION, driftIn } from './drift.ts';
 import { DRIFT_OF_ETCD_ANNOTATION, driftOfEtcdIn } from './drift-of-etcd.ts';
 import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';

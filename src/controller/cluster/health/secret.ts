@@ -2,10 +2,10 @@ import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
 import { ownershipOf } from '#api/own-secret.ts';
+import { type Access, accessIn } from '#cluster-access/access.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
 import type { CallOptions } from '#runtime/wire/call.ts';
-import { type Access, accessIn } from './access.ts';
 import type { Blind } from './judge/seen.ts';
 
 /** Reads the credentials in the kubeconfig of this very cluster, or returns why there are none; stores nothing. */

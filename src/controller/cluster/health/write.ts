@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts';
+import type { Connection } from '#cluster-access/connection.ts';
 import type { WritesRefused } from './judge/seen.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';

@@ -24,7 +24,7 @@ export interface GetOptions {
 }
 
 interface Sent {
-  method: 'POST' | 'DELETE';
+  method: 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   body?: unknown;
 }

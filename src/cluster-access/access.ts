@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { readKubeconfig } from '../decide/kubeconfig-text.ts';
+import { readKubeconfig } from './kubeconfig-text.ts';
 
 /** The TLS material and credentials of a connection to an API server, all from the kubeconfig's own text. */
 export interface Access {
