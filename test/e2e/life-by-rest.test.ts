@@ -57,6 +57,16 @@ describe('a cluster of three control planes through REST alone', () => {
     expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
   });
 
+  it('signs a kubeconfig for the caller, who has no rights in the cluster', async () => {
+    const { status, body } = await meta.rest.raw('GET', `${PATH}/kubeconfig?expirationSeconds=600`);
+    expect([status, typeof body]).toEqual([200, 'string']);
+    const client = await clientOf(String(body));
+    await expect(readyNodes(client)).rejects.toThrow(
+      /User "meta:system:serviceaccount:.*" cannot list resource "nodes"/,
+    );
+    await client.close();
+  });
+
   it('serves its log without the SSH key', async () => {
     const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
     const log = JSON.stringify(body);
