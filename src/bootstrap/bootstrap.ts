@@ -68,8 +68,8 @@ const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.ym
 
 /**
  * Creates the meta cluster on one bare host and installs the operator: it copies artifacts to the host, runs the playbooks
- * of Jobs, and applies images and manifests. A later run renews certificates that end soon, upgrades Kubernetes if there is a
- * newer version, and completes what is missing.
+ * of Jobs, and applies images and manifests. A later run renews certificates that end soon and upgrades Kubernetes. It also
+ * completes an interrupted run.
  */
 export async function bootstrap(
   options: BootstrapOptions,
@@ -92,7 +92,8 @@ export async function bootstrap(
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const directory = await artifactsDirectory(options.artifacts, print);
   const sums = readNeeded(join(directory, SUMS_FILE), '--artifacts');
-  const [newest, ...older] = coveredReleases(sums).map(({ kubernetes }) => kubernetes);
+  const offered = coveredReleases(sums);
+  const [newest, ...older] = offered.map(({ kubernetes }) => kubernetes);
   if (newest === undefined) throw new Error('the sums cover no release');
   const covered: [string, ...string[]] = [newest, ...older];
   print(`offers Kubernetes ${covered.join(', ')}`);
@@ -107,12 +108,9 @@ export async function bootstrap(
     timeoutMs: CONNECT_MS,
   });
   try {
-    const id = clusterIdOf(host);
-    const present = await presentCluster(connection, id);
+    const present = await presentCluster(connection, clusterIdOf(host));
     const version = versionFor(present, wanted?.kubernetes, covered);
-    const paths = new Set(
-      coveredReleases(sums).flatMap((one) => catalogue(one, sums).map(({ path }) => path)),
-    );
+    const paths = new Set(offered.flatMap((one) => catalogue(one, sums).map(({ path }) => path)));
     const copied = await copyArtifacts(connection, directory, [...paths], print);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;

@@ -47,7 +47,7 @@ function quorumProblems({ spec }: Situation): Problem[] {
   return [{ field, value: 2, reason }];
 }
 
-/** A step that upgrades control planes. No run cuts it: half an upgrade of one host helps nobody. */
+/** Returns a step that upgrades members or control planes. A cancellation waits for the host in progress. */
 const upgradeControlPlanes = (name: string, works: StepPlan['works']): StepPlan => ({
   name,
   works,
