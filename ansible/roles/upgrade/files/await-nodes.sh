@@ -6,8 +6,10 @@ for try in $(seq "$WAIT_SECONDS"); do
 done
 [ -n "$all" ] || fail "the nodes of the cluster cannot be listed within $WAIT_SECONDS s"
 [ -z "$late" ] || fail "nodes are not Ready with $KUBE_VERSION within $WAIT_SECONDS s: $late"
-for node in $NODES; do
-  [ "$(kubectl get node "$node" -o 'jsonpath={.metadata.annotations.ecs\.yun\.com/cordoned}')" = yes ] || continue
+# One question for all: a cluster may have a thousand nodes.
+cordoned=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.annotations.ecs\.yun\.com/cordoned}{"\n"}{end}') ||
+  fail 'the nodes cannot be listed, and some may be cordoned'
+for node in $(awk -v names=" $NODES " '$2 == "yes" && index(names, " " $1 " ") { print $1 }' <<< "$cordoned"); do
   said=$({ kubectl uncordon "$node" && kubectl annotate node "$node" ecs.yun.com/cordoned-; } 2>&1) || fail "node $node cannot be uncordoned: $(tail -1 <<< "$said")"
   changed "node $node is uncordoned"
 done
