@@ -1,7 +1,7 @@
 import { keyOf } from '#api/cluster-facts.ts';
 import { isMaster } from '#api/cluster-host.ts';
 import { canonicalIp } from '#api/host.ts';
-import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
+import { DEFAULTS, type OperationStatus, type Spec } from '#api/kubernetes-cluster.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
@@ -18,6 +18,8 @@ export interface RunShape
   attempt: number;
   deadlineSeconds: number;
   auxiliary?: string;
+  /** The spec that the run is for; default: that of the operation. */
+  spec?: Spec;
 }
 
 const NO_REGION = 'default';
@@ -54,10 +56,9 @@ export function runOf(
     applied,
   }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation' | 'applied'>,
   { hosts, steps }: Pick<FrozenPlan, 'hosts' | 'steps'>,
-  { job, attempt, deadlineSeconds, auxiliary, ...shape }: RunShape,
+  { job, attempt, deadlineSeconds, auxiliary, spec = operation?.spec ?? cluster.spec, ...shape }: RunShape,
 ): AttemptToStart {
   const sequence = operation?.sequence ?? 0;
-  const spec = operation?.spec ?? cluster.spec;
   const { cluster: wanted, addons } = spec;
   return {
     clusterId,

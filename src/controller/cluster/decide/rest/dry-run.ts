@@ -126,8 +126,7 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
 
 function begin(snapshot: Snapshot, { hosts, steps, hooks, target }: Plan, job: string): Outcome {
   const joining = hosts.filter(joins).map(({ member: host }) => host);
-  const { kubeVersion } = target.cluster;
-  const run = runOf(
+  const attempt = runOf(
     snapshot,
     { hosts: [...hosts], steps: [...steps] },
     {
@@ -139,11 +138,10 @@ function begin(snapshot: Snapshot, { hosts, steps, hooks, target }: Plan, job: s
       callback: PRECHECK,
       precheck: 'all',
       brings: [],
+      // The last operation had another spec: an upgrade has another version.
+      spec: target,
     },
   );
-  // The present operation has another version, if this one is an upgrade.
-  const vars = { ...run.runSpec.vars, ...(kubeVersion === undefined ? {} : { kube_version: kubeVersion }) };
-  const attempt = { ...run, runSpec: { ...run.runSpec, vars } };
   const before = snapshot.attempts.filter((one) => one.auxiliary === PRECHECK && one.job !== job);
   const probe: Effect = { kind: 'check-hosts', hosts: joining, hooks, attempt };
   return before.length > 0
