@@ -71,6 +71,12 @@ export const controllerConfig = z.object({
     .string()
     .default('matryoshka-site')
     .describe('ConfigMap with artifacts.json and inventory-vars.yaml'),
+  snapshotClaim: z
+    .string()
+    .optional()
+    .describe(
+      'PersistentVolumeClaim of the operator’s namespace for snapshots of clusters that name no other storage',
+    ),
   kubeApiQps: z.coerce
     .number()
     .min(1)

@@ -53,6 +53,11 @@ export const components = {
       etcdutl: 'go.etcd.io/etcd/etcdutl/v3',
     },
   },
+  s3: {
+    name: 's3',
+    version: 'v1.8.0',
+    binaries: { versitygw: 'github.com/versity/versitygw/cmd/versitygw' },
+  },
   kubernetes: {
     name: 'kubernetes',
     version: kubernetesVersion,

@@ -41,6 +41,7 @@ beforeEach(() => {
     MATRYOSHKA_ETC: dir,
     PLAYBOOKS: dir,
     TOKEN_FILE: '',
+    SCRATCH_DIR: '/tmp',
     WORK_DIR: dir,
     TERMINATION_LOG: '',
     runSpec,

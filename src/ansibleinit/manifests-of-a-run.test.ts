@@ -49,6 +49,7 @@ async function run(
     MATRYOSHKA_ETC: dir,
     PLAYBOOKS: dir,
     TOKEN_FILE: '',
+    SCRATCH_DIR: '/tmp',
     WORK_DIR: dir,
     TERMINATION_LOG: '',
     runSpec: { ...runSpec, vars: { manifests }, ...more },

@@ -27,6 +27,7 @@ const settings = (
   MATRYOSHKA_ETC: '/nonexistent',
   PLAYBOOKS: '',
   TOKEN_FILE: '',
+  SCRATCH_DIR: '/tmp',
   WORK_DIR: '',
   TERMINATION_LOG: '',
   runSpec: { ...runSpec, vars: { kube_version: version, ...vars } },

@@ -17,6 +17,7 @@ import { checkManifests } from './manifests.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
+import { type Progress, removeLoaded, saveSnapshot, withSnapshot } from './snapshots.ts';
 import type { Uplink } from './uplink.ts';
 
 /** Ends a run with a result: a reason and a message. */
@@ -71,7 +72,13 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
     const manifests = checkManifests(manifestFilesIn(runSpec.vars));
     if (manifests.problems.length > 0) throw new Failure('ManifestsInvalid', manifests.problems.join('; '));
     for (const file of manifests.files) say('info', `to be applied in the cluster: ${file}`);
-    if (runSpec.playbook !== undefined) await play(runSpec.playbook, settings, uplink, signal, findings);
+    const of = { uplink, signal, findings };
+    const loaded = await onSnapshots(of, (within, progress) => withSnapshot(settings, within, progress));
+    if (runSpec.playbook !== undefined)
+      await play(runSpec.playbook, loaded, uplink, signal, findings).finally(() => removeLoaded(settings));
+    const snapshots = await onSnapshots(of, (within, progress) =>
+      saveSnapshot(settings, found.connections, within, progress),
+    );
     const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
       // After a successful playbook, a missing kubeconfig is fetched later; only the auxiliary Job must deliver it.
       if (runSpec.playbook === undefined) throw error;
@@ -86,6 +93,7 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
       hosts,
       steps: findings.steps,
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(snapshots === undefined ? {} : { snapshots }),
     };
   } catch (error) {
     signal.throwIfAborted();
@@ -198,6 +206,29 @@ async function play(
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
   if (!result.complete || others)
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
+}
+
+/** Works with a snapshot of etcd; a step of the run itself. */
+async function onSnapshots<T>(
+  { uplink, signal, findings }: { uplink: Uplink; signal: AbortSignal; findings: Findings },
+  work: (signal: AbortSignal, progress: Progress) => Promise<T>,
+): Promise<T> {
+  const now = () => new Date().toISOString();
+  try {
+    return await work(AbortSignal.any([signal, uplink.cancelled]), {
+      step: (name) => {
+        findings.steps.push(name);
+        uplink.step(name);
+        uplink.send({ time: now(), event: 'play', play: name });
+      },
+      say: (message) => uplink.send({ time: now(), event: 'info', message }),
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (uplink.cancelled.aborted)
+      throw new Failure(CANCELLED, `it stopped at step "${findings.steps.at(-1)}"`);
+    throw new Failure('SnapshotFailed', messageOf(error));
+  }
 }
 
 async function kubeconfigFrom({ runSpec }: Settings, found: PrecheckResult): Promise<string | undefined> {

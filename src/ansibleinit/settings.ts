@@ -6,6 +6,12 @@ import type { Limits } from '#precheck/check.ts';
 import { checks } from '#precheck/index.ts';
 import { limitsOf } from '#precheck/limits.ts';
 import { RUN_SPEC_FILE, type RunSpec, runSpecSchema } from '#protocol/run-spec.ts';
+import {
+  SCRATCH,
+  SNAPSHOT_ACCESS_FILE,
+  type SnapshotAccess,
+  snapshotAccessSchema,
+} from '#protocol/snapshot.ts';
 
 const artifactsSchema = z.object({
   baseUrl: z.string(),
@@ -29,6 +35,7 @@ const environmentSchema = z.object({
   PLAYBOOKS: z.string().default('/opt/matryoshka/ansible'),
   MATRYOSHKA_ETC: z.string().default('/etc/matryoshka'),
   TOKEN_FILE: z.string().default('/var/run/secrets/matryoshka/token'),
+  SCRATCH_DIR: z.string().default(SCRATCH),
   WORK_DIR: z.string().default('/run/matryoshka'),
   TERMINATION_LOG: z.string().default('/dev/termination-log'),
 });
@@ -39,6 +46,7 @@ export interface RunAccess {
   password?: string;
   knownHosts: string;
   registryLogin?: string;
+  snapshots?: SnapshotAccess;
 }
 
 /** Settings of one run, from its run spec, its environment and its mounts. */
@@ -74,11 +82,13 @@ export function readRunSpec(path: string): RunSpec {
 export function readAccess(etc: string): RunAccess {
   const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
   const password = readOptional(join(etc, 'access/password'));
+  const snapshots = readOptional(join(etc, 'access', SNAPSHOT_ACCESS_FILE));
   const registryLogin = readOptional(join(etc, 'access/registry-login'));
   return {
     ...(privateKey === undefined ? {} : { privateKey }),
     ...(password === undefined ? {} : { password }),
     ...(registryLogin === undefined ? {} : { registryLogin }),
+    ...(snapshots === undefined ? {} : { snapshots: snapshotAccessSchema.parse(JSON.parse(snapshots)) }),
     knownHosts: readOptional(join(etc, 'access/known_hosts')) ?? '',
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { conditionSchema } from './conditions.ts';
 import { AGE, column, definitionOf } from './custom-resource.ts';
+import { MAX_LISTED_SNAPSHOTS } from './etcd-snapshots.ts';
 import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
 import { internalAnnotations } from './names.ts';
@@ -40,6 +41,7 @@ const statusSchema = z.object({
       startedAt: text.meta({ description: 'Time of acceptance.' }),
       notBefore: text.optional().meta({ description: 'Earliest start of the next attempt.' }),
       plan: text.optional().meta({ description: 'Plan hash that the user approved.' }),
+      snapshot: text.optional().meta({ description: 'Snapshot that the operation restores.' }),
       cancelledAt: text.optional().meta({ description: 'Time of the cancellation.' }),
       cancelledBy: text.optional().meta({ description: 'User who cancelled.' }),
       requestedBy: text.optional().meta({ description: 'User who requested the operation.' }),
@@ -78,6 +80,18 @@ const statusSchema = z.object({
   certificatesExpire: text
     .optional()
     .meta({ description: 'Expiry of the first certificate that ends, of those known.' }),
+  etcdSnapshots: z
+    .object({
+      stored: z
+        .array(z.object({ name: text, createdAt: text, size: z.int() }))
+        .max(MAX_LISTED_SNAPSHOTS)
+        .meta({ description: 'The newest snapshots in the storage, the newest first; size in bytes.' }),
+      failedAt: text
+        .optional()
+        .meta({ description: 'When the last snapshot failed, if none has succeeded since.' }),
+    })
+    .optional()
+    .meta({ description: 'Snapshots of etcd, as of the last operation that saved one.' }),
   nodes: z
     .object({ ready: z.int(), total: z.int() })
     .optional()

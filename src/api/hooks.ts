@@ -16,6 +16,8 @@ const HOOKED = [
   'renew',
   'update',
   'rollback',
+  'snapshot',
+  'restore',
 ] as const satisfies readonly OperationName[];
 
 /** Before the run of an operation, or after it has succeeded. */

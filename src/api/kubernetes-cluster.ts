@@ -5,6 +5,7 @@ import { cidrsSchema } from './cidr.ts';
 import { addonsSchema } from './cluster-addons.ts';
 import type { Condition } from './conditions.ts';
 import { drainSchema } from './drain.ts';
+import { etcdSnapshotsSchema, type StoredSnapshot } from './etcd-snapshots.ts';
 import { hooksSchema } from './hooks.ts';
 import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
@@ -152,6 +153,10 @@ export const specSchema = z.object({
   addons: addonsSchema
     .optional()
     .meta({ description: 'Software that the creation installs in the cluster.' }),
+  etcdSnapshots: etcdSnapshotsSchema.optional().meta({
+    description:
+      'Where snapshots of etcd are stored, when they are taken, and which are kept. An edit starts no operation.',
+  }),
   history: z
     .int()
     .min(1)
@@ -202,6 +207,8 @@ export interface OperationStatus {
   notBefore?: string;
   /** The plan hash that the user approved before the acceptance; it does not apply to later requests. */
   plan?: string;
+  /** The snapshot that it restores. */
+  snapshot?: string;
   /** When its run was first notified to stop, and by which user; a run that has not begun is not notified. */
   cancelledAt?: string;
   cancelledBy?: string;
@@ -222,6 +229,12 @@ export interface HostStatus {
   message?: string;
 }
 
+export interface EtcdSnapshotsStatus {
+  stored: StoredSnapshot[];
+  /** When the last operation that saves one has failed, if none has succeeded since. */
+  failedAt?: string;
+}
+
 export interface ClusterStatus {
   phase?: Phase;
   reason?: string;
@@ -234,6 +247,8 @@ export interface ClusterStatus {
   conditions?: Condition[];
   version?: string;
   certificatesExpire?: string;
+  /** The snapshots in the storage when the last one was saved, the newest first. */
+  etcdSnapshots?: EtcdSnapshotsStatus;
   /** Nodes of the cluster, if it is probed. */
   nodes?: { ready: number; total: number };
   /** A short text about what is under way, or what the user must do. */

@@ -26,6 +26,12 @@ export const annotations = {
   remediedAt: `${GROUP}/remedied-at`,
   /** When the operator last requested a renewal by itself (spec.policy). */
   renewedAt: `${GROUP}/renewed-at`,
+  /** When the operator last requested a snapshot by itself (spec.etcdSnapshots). */
+  snapshotAskedAt: `${GROUP}/snapshot-asked-at`,
+  /** The snapshot that `restoring` restores. */
+  snapshot: `${GROUP}/snapshot`,
+  /** The time of that snapshot, or an earlier one: a restore loses what was written since. */
+  confirmDataLossSince: `${GROUP}/confirm-data-loss-since`,
   /** The user who requested the operation; written by the webhook, and by REST for its callers. For the record only. */
   requestedBy: `${GROUP}/requested-by`,
 } as const;
@@ -74,6 +80,7 @@ export const clusterStateName = (clusterId: string): string => `cluster-${cluste
 export const kubeconfigSecretName = (name: string): string => `${name}-kubeconfig`;
 export const knownHostsSecretName = (name: string): string => `${name}-known-hosts`;
 export const credentialsSecretName = (name: string): string => `${name}-ssh`;
+export const snapshotsSecretName = (name: string): string => `${name}-snapshots`;
 export const reportSecretName = (job: string): string => `report-${job}`;
 export const attemptSecretName = (job: string): string => `attempt-${job}`;
 /** ConfigMaps of an attempt's log: its head, its parts as they come, and the packs that replace the parts at the end. */

@@ -24,6 +24,7 @@ import {
   copyArtifacts,
   HOST_ARTIFACTS,
   importImage,
+  makeSnapshotsDirectory,
   type SentImage,
   sendImage,
 } from './host-files.ts';
@@ -112,6 +113,7 @@ export async function bootstrap(
     const version = versionFor(present, wanted?.kubernetes, covered);
     const paths = new Set(offered.flatMap((one) => catalogue(one, sums).map(({ path }) => path)));
     const copied = await copyArtifacts(connection, directory, [...paths], print);
+    await makeSnapshotsDirectory(connection);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
     // The admin machine mostly waits for Kubernetes here, so the images are sent at the same time.

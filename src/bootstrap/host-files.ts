@@ -48,6 +48,20 @@ export async function copyArtifacts(
   return missing.length;
 }
 
+/** The directory of snapshots, of deploy/manifests/06-snapshots-volume.yaml. */
+const HOST_SNAPSHOTS = '/var/lib/matryoshka/snapshots';
+/** Group of the runner image's user. */
+const RUNNER_GROUP = 10_001;
+
+/** Makes the directory of snapshots. Each cluster's folder there gets its group, so that only Jobs can read it. */
+export async function makeSnapshotsDirectory(connection: SshConnection): Promise<void> {
+  const { code, stderr } = await connection.run(
+    `mkdir -p ${HOST_SNAPSHOTS} && chgrp ${RUNNER_GROUP} ${HOST_SNAPSHOTS} && chmod 2770 ${HOST_SNAPSHOTS}`,
+    { timeoutMs: 30_000 },
+  );
+  if (code !== 0) throw new Error(`${HOST_SNAPSHOTS} cannot be made: ${stderr.trim()}`);
+}
+
 /**
  * Image that bootstrap sent to the host. Its tag depends on its content: a new image is rolled out, an unchanged one is not.
  */

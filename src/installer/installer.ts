@@ -7,6 +7,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Report } from '#protocol/report.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
+import type { SnapshotAccess } from '#protocol/snapshot.ts';
 import type { Informer, InformerView } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -32,6 +33,8 @@ export interface Access {
   knownHosts: string;
   /** Registry credentials of hosts, as JSON (kubernetes.io, Docker config Secrets). */
   registryLogin?: string;
+  /** Key and storage of snapshots, for a run that saves or loads one. */
+  snapshots?: SnapshotAccess;
 }
 
 /** Complete input of a run; a snapshot, so later edits have no effect. */

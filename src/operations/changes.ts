@@ -100,7 +100,7 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
 export const textOfChange = ({ field, ip }: Change): string =>
   ip === undefined || field.includes(ip) ? field : `${field} (${ip})`;
 
-const notCreatedYet: Problem = {
+export const notCreatedYet: Problem = {
   field: 'metadata.annotations[app.kubernetes.io/operation]',
   reason: 'the cluster was not created yet; ask for "creating" first',
 };

@@ -9,9 +9,11 @@ import { relabel } from './relabel.ts';
 import { renew } from './renew.ts';
 import { repair } from './repair.ts';
 import { replace } from './replace.ts';
+import { restore } from './restore.ts';
 import { rollback } from './rollback.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
+import { snapshot } from './snapshot.ts';
 import { update } from './update.ts';
 
 /** Every operation that is offered. */
@@ -26,6 +28,8 @@ export const operations: readonly Operation[] = [
   renew,
   update,
   rollback,
+  snapshot,
+  restore,
   remove,
 ];
 

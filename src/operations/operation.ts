@@ -7,6 +7,7 @@ import {
 } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import { type Brings, leaves, type RunSpec } from '#protocol/run-spec.ts';
+import type { SnapshotTask } from '#protocol/snapshot.ts';
 import type { ChangeKind } from './changes.ts';
 import type { Planning, Situation, StepPlan } from './plan-for.ts';
 import type { EditRequest } from './request.ts';
@@ -26,7 +27,8 @@ export interface Operation {
   ends: Phase;
   /** First part of the Jobs' names, and of the record's name: `kube-<prefix>-<id>`. */
   prefix: string;
-  playbook: string;
+  /** The playbook of the run; undefined: the run changes no host by Ansible. */
+  playbook: string | undefined;
   /** The request over REST; if absent, the route of the cluster itself is used. */
   request?: EditRequest;
   /** The report is sent to the route `…/<callback>/callback`. */
@@ -36,6 +38,8 @@ export interface Operation {
   /** The effect of an edit without an operation annotation: the operation starts, or waits for the annotation. */
   declared: 'starts' | 'waits';
   precheck: RunSpec['precheck'];
+  /** The work of its run with snapshots of etcd. */
+  snapshot?: SnapshotTask['task'];
   /** Results that a success must leave behind. */
   brings: readonly Brings[];
   /** Whether its kubeconfig replaces one that is still valid. */

@@ -1,10 +1,13 @@
 import { type ClusterHost, clusterHostsOf } from '#api/cluster-host.ts';
+import { type StoredSnapshot, snapshotTime } from '#api/etcd-snapshots.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import { isInCluster, stateOf } from '#api/host-record.ts';
-import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import type { OperationName } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost, Step } from '#protocol/run-spec.ts';
+import type { SnapshotTask } from '#protocol/snapshot.ts';
 import { drainWarnings } from './drain.ts';
 import { hooksOf, hookWarnings, type PlannedHook } from './hooks.ts';
 import { manifestWarnings } from './manifests.ts';
@@ -26,7 +29,29 @@ export interface Situation {
   offer: Offer;
   /** The Kubernetes version that the cluster has. */
   version?: string | undefined;
+  /** The request for a restore in the annotations, and the snapshots that status lists. */
+  restore?: RestoreRequest | undefined;
 }
+
+/** A request for a restore; each part may be missing. */
+export interface RestoreRequest {
+  snapshot?: string | undefined;
+  confirmed?: string | undefined;
+  stored?: readonly StoredSnapshot[] | undefined;
+}
+
+/** Returns the request for a restore in the annotations of a cluster, with those of a request that is not written yet. */
+export const restoreIn = (
+  { metadata, status }: Pick<KubernetesCluster, 'metadata' | 'status'>,
+  more: Readonly<Record<string, string>> = {},
+): RestoreRequest => {
+  const given = { ...metadata.annotations, ...more };
+  return {
+    snapshot: given[annotations.snapshot],
+    confirmed: given[annotations.confirmDataLossSince],
+    stored: status?.etcdSnapshots?.stored,
+  };
+};
 
 /** The work of an operation: a dry run shows it, and the run carries out exactly this. */
 export interface Plan {
@@ -40,6 +65,8 @@ export interface Plan {
   warnings: readonly Problem[];
   /** The spec of the cluster after the operation. */
   target: Spec;
+  /** The snapshot that is restored. */
+  snapshot?: string;
 }
 
 /** The part of an operation that decides about hosts. */
@@ -54,6 +81,8 @@ export interface Planning {
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
   /** Whether the work is complete without a changing host that is away, as long as a control plane answers. */
   mayBeAway?(host: ClusterHost, situation: Situation): boolean;
+  /** Whether a host may be another machine than the one that joined: it is made anew. */
+  anyMachine?(host: ClusterHost): boolean;
   steps: readonly StepPlan[];
 }
 
@@ -68,6 +97,8 @@ export interface StepPlan extends Omit<Step, 'hosts' | 'pace'> {
   takesOut?: 'begun' | 'cut off';
   /** Whether the step installs programs or images of the cluster's release on hosts. */
   installs?: true;
+  /** Whether the run itself does the step; no play has its name. */
+  byRun?: true;
   works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
 
@@ -95,7 +126,7 @@ const metadataOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<Plann
 
 /** Returns the planned hosts. Port and user follow the spec at once; name and duties come from the Host record. */
 function plannedHosts(
-  { named, unnamed, mayBeAway }: Planning,
+  { named, unnamed, mayBeAway, anyMachine }: Planning,
   situation: Situation,
 ): { hosts: PlannedHost[]; release: string[] } {
   const wanted = clusterHostsOf(situation.spec.cluster);
@@ -110,7 +141,7 @@ function plannedHosts(
     hosts.push({
       member: action === 'stay' && record ? reachedAs(record, host) : host,
       action,
-      ...expectedMachine(action, record),
+      ...(anyMachine?.(host) ? {} : expectedMachine(action, record)),
       ...(action === 'change' && record ? { before: metadataOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
       ...(action === 'change' && mayBeAway?.(host, situation) ? { mayBeAway: true } : {}),
@@ -186,6 +217,7 @@ export function planFor(
   operation: {
     name: OperationName;
     planning: Planning;
+    snapshot?: SnapshotTask['task'];
     checks: boolean;
     check(situation: Situation): Problem[];
     target(situation: Situation): Spec;
@@ -232,5 +264,15 @@ export function planFor(
     ...manifestWarnings(situation.spec, steps),
     ...hookWarnings(hooks),
   );
-  return { hosts, release, steps, hooks, refusals, warnings, target: operation.target(situation) };
+  const restored = operation.snapshot === 'load' ? situation.restore?.snapshot : undefined;
+  if (restored !== undefined && refusals.length === 0)
+    warnings.push({
+      field: `metadata.annotations[${annotations.snapshot}]`,
+      value: restored,
+      reason: `everything that was written to the API of the cluster since ${snapshotTime(restored).toISOString()} is lost`,
+    });
+  return {
+    ...{ hosts, release, steps, hooks, refusals, warnings, target: operation.target(situation) },
+    ...(restored === undefined ? {} : { snapshot: restored }),
+  };
 }

@@ -17,7 +17,14 @@ const byText = (texts: readonly string[]): string[] => [...texts].sort();
  */
 export function planHash(
   operation: OperationName,
-  { hosts, release, steps, hooks, target }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'hooks' | 'target'>,
+  {
+    hosts,
+    release,
+    steps,
+    hooks,
+    target,
+    snapshot,
+  }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'hooks' | 'target' | 'snapshot'>,
   after: number,
 ): string {
   const all = hosts.map(({ member: { port: _port, user: _user, duties, ...host }, ...planned }) => ({
@@ -33,6 +40,7 @@ export function planHash(
       release: byText(release),
       steps: steps.map((step) => ({ ...step, hosts: byText(step.hosts) })),
       ...(hooks.length > 0 ? { hooks } : {}),
+      ...(snapshot === undefined ? {} : { snapshot }),
       ...(target.cluster.drain && drains(steps, target) ? { drain: target.cluster.drain } : {}),
       ...(target.cluster.upgrade && upgradesWorkers(steps) ? { upgrade: target.cluster.upgrade } : {}),
     }),

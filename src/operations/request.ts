@@ -13,6 +13,8 @@ export interface Present {
 /** The result of a request: the new `spec.cluster`, and problems that only a request can have. */
 export interface Edit {
   change: Partial<ClusterSpec>;
+  /** Annotations that say more about the request. */
+  annotations?: Readonly<Record<string, string>>;
   problems: Problem[];
 }
 
@@ -22,6 +24,8 @@ export interface EditRequest<S extends z.ZodRawShape = z.ZodRawShape> {
   description: string;
   /** Fields of the body, besides the common fields. */
   fields: S;
+  /** Names in the body of fields of the object, for refusals. */
+  names?: Readonly<Record<string, string>>;
   /** An example of a valid body. */
   example: Readonly<Record<string, unknown>>;
   /** Returns the edit of a validated body; each list names a host once. */

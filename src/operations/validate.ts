@@ -6,6 +6,7 @@ import { drainProblems } from './drain.ts';
 import { hookProblems } from './hooks.ts';
 import { manifestProblems } from './manifests.ts';
 import type { Offer } from './resolve.ts';
+import { scheduleProblems } from './snapshot-schedule.ts';
 import { addressProblems } from './validate-addresses.ts';
 import { kubeadmProblems } from './validate-kubeadm.ts';
 import { networkProblems } from './validate-networks.ts';
@@ -29,6 +30,7 @@ export function validateSpec(spec: Spec, offer: Offer, present?: string): Proble
     ...manifestProblems(spec),
     ...hookProblems(spec, offer),
     ...policyProblems(spec),
+    ...scheduleProblems(spec),
   ];
 }
 

@@ -65,6 +65,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const controllers = modulesOf(config.controllers, () => ({
     offer: offerFrom(config),
     health: healthOf(config),
+    snapshotClaim: config.snapshotClaim,
     maxOperations: config.maxOperations,
     maxOperationsPerNamespace: config.maxOperationsPerNamespace,
     installer: (of) =>
@@ -77,6 +78,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         serverUrl: config.serverUrl,
         caConfigMap: config.caConfigMap,
         siteConfigMap: config.siteConfigMap,
+        snapshotClaim: config.snapshotClaim,
       }),
   })).flatMap((module) => module(host));
   const caches = host.informers;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { plainLines } from '#base/plain-text.ts';
 import { HOST_RESULTS } from './event.ts';
+import { snapshotReportSchema } from './snapshot.ts';
 
 /** Cuts long texts instead of refusing them: a refused report would help no user. A terminal shows the text as it is. */
 const cut = (length: number) => z.string().transform((text) => plainLines(text).slice(0, length));
@@ -53,6 +54,7 @@ export const reportSchema = z.object({
   hostsAt: z.int().min(0).max(MAX_SEQUENCE).optional(),
   /** Steps that started on a host, in order; absent if not reported. */
   steps: z.array(z.string().max(200)).max(100).optional(),
+  snapshots: snapshotReportSchema.optional(),
 });
 export type Report = z.infer<typeof reportSchema>;
 

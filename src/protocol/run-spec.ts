@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { clusterHostSchema } from '#api/cluster-host.ts';
 import { shortHash } from '#base/canonical.ts';
+import { snapshotTaskSchema } from './snapshot.ts';
 
 /**
  * The work of a run. Its writer has decided everything: no code in the Job depends on an operation's name. The run spec is a
@@ -92,6 +93,8 @@ export const runSpecSchema = z.object({
   brings: z.array(z.enum(BRINGS)),
   /** The endpoint of the API: the name that hosts use, and the address behind it ('' if the name resolves). */
   endpoint: z.object({ name: z.string(), address: z.string() }),
+  /** The work of the run with snapshots of etcd; absent: none. */
+  snapshot: snapshotTaskSchema.optional(),
   /** Variables of the playbook (ansible/README.md). */
   vars: z.record(z.string(), z.unknown()),
 });

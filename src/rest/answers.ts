@@ -37,6 +37,24 @@ export const clusterObject = z
   })
   .meta({ id: 'KubernetesCluster', description: 'The object, without authConfig and managedFields.' });
 
+export const snapshotList = z
+  .object({
+    items: z
+      .array(
+        z.object({
+          name: z.string().meta({ description: 'Name for a restore.' }),
+          createdAt: z.string().meta({ description: 'Time of the snapshot.' }),
+          size: z.int().meta({ description: 'Bytes in the storage.' }),
+        }),
+      )
+      .meta({ description: 'The newest first.' }),
+    failedAt: z
+      .string()
+      .optional()
+      .meta({ description: 'When the last snapshot failed, if none has succeeded since.' }),
+  })
+  .meta({ id: 'SnapshotList' });
+
 export const clusterPage = z
   .object({
     items: z.array(clusterObject).meta({ description: 'In the order of namespaces and names.' }),

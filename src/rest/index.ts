@@ -5,7 +5,7 @@
 
 import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
-import { getCluster, getKubeconfig, getLogs, listClusters } from './read-routes.ts';
+import { getCluster, getKubeconfig, getLogs, listClusters, listSnapshots } from './read-routes.ts';
 import type { Route } from './route.ts';
 import { cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
 
@@ -18,6 +18,7 @@ export const routes: readonly Route[] = [
   pauseCluster,
   resumeCluster,
   getCluster,
+  listSnapshots,
   listClusters,
   getLogs,
   getKubeconfig,

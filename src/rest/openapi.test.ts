@@ -50,6 +50,8 @@ describe('the OpenAPI document', () => {
           'repair',
           'renew',
           'update',
+          'snapshot',
+          'restore',
           'rollback',
         ].includes(operationId),
       ]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLUSTER_PATH, clusterPath, NO_BODY, namespaceSchema, strictNamespaceQuery } from './addressing.ts';
-import { clusterObject, clusterPage, okSchema } from './answers.ts';
+import { clusterObject, clusterPage, okSchema, snapshotList } from './answers.ts';
 import { route } from './route.ts';
 
 const PAGE = 100;
@@ -26,6 +26,26 @@ export const getCluster = route({
   lenient: false,
   errors: [404],
   example: { params, answer: cluster },
+});
+
+export const listSnapshots = route({
+  operationId: 'listSnapshots',
+  method: 'GET',
+  path: `${CLUSTER_PATH}/snapshots`,
+  summary: 'List the snapshots of a cluster',
+  description: 'The snapshots of etcd in the storage when the last one was saved, the newest first.',
+  params: clusterPath,
+  query: strictNamespaceQuery,
+  body: NO_BODY,
+  answer: snapshotList,
+  lenient: false,
+  errors: [404],
+  example: {
+    params,
+    answer: {
+      items: [{ name: '20261129t020000z-7', createdAt: '2026-11-29T02:00:00.000Z', size: 8_421_376 }],
+    },
+  },
 });
 
 export const listClusters = route({

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 
 export interface SshTarget {
   host: string;
@@ -16,6 +16,11 @@ export interface SshTarget {
 export interface RunOptions {
   /** Standard input of the command. */
   input?: string | Readable;
+  /**
+   * Gets standard output as it arrives, with what the host's shell prints before and after it. The result then has only
+   * its start and its end. The caller ends it.
+   */
+  output?: Writable;
   timeoutMs: number;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { type Socket, connect as tcpConnect } from 'node:net';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import {
   type AuthenticationType,
@@ -187,11 +187,33 @@ function describe(error: Error & { level?: string }, where: string, changed: str
   );
 }
 
+/** Start and end of a streamed output that the result has; the marks around a command are in them. */
+const ENDS = 16 * 1024;
+
+/** Sends the output on at the pace of its reader, and passes its start and end to `ends`. */
+function stream(channel: ClientChannel, sink: Writable, ends: (text: string) => void): void {
+  let [head, tail] = ['', ''];
+  channel.on('data', (chunk: Buffer) => {
+    const text = chunk.toString('latin1');
+    const room = ENDS - head.length;
+    head += text.slice(0, room);
+    tail = (tail + text.slice(Math.max(0, room))).slice(-ENDS);
+    ends(head + tail);
+    if (!sink.write(chunk)) channel.pause();
+  });
+  sink.on('drain', () => channel.resume());
+  // The reader gave up, so the command ends as well.
+  sink.once('close', () => {
+    channel.removeAllListeners('data').resume();
+    channel.close();
+  });
+}
+
 function run(
   client: Client,
   where: string,
   command: string,
-  { before = '', input = '', timeoutMs }: Parameters<RunLine>[1],
+  { before = '', input = '', output: sink, timeoutMs }: Parameters<RunLine>[1],
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -211,7 +233,11 @@ function run(
       const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
         if (output[name].length < MAX_OUTPUT) output[name] += decoders[name].write(chunk);
       };
-      channel.on('data', collect('stdout'));
+      if (sink)
+        stream(channel, sink, (text) => {
+          output.stdout = text;
+        });
+      else channel.on('data', collect('stdout'));
       channel.stderr.on('data', collect('stderr'));
       channel.on('exit', (status: number | null) => {
         code = status ?? 255;

@@ -81,14 +81,19 @@ export function byUserWhoSudos(target: SshTarget, run: RunLine) {
     return true;
   }
   return {
-    run: (async (command, { input = '', timeoutMs }) => {
+    run: (async (command, { input = '', timeoutMs, output }) => {
       const began = performance.now();
       const left = () => Math.max(1_000, Math.round(timeoutMs - (performance.now() - began)));
       asks ??= find(timeoutMs);
       const withPassword = await asks;
       const before = withPassword ? `${password}\n` : '';
       const frame = framed(command);
-      const result = await run(bySudo(frame.line, withPassword), { before, input, timeoutMs: left() });
+      const result = await run(bySudo(frame.line, withPassword), {
+        before,
+        input,
+        timeoutMs: left(),
+        ...(output === undefined ? {} : { output }),
+      });
       const refusal = frame.began(result) ? undefined : await (withPassword ? asking : silent)(left());
       if (refusal) throw refusal;
       if (!frame.whole(result)) throw answerIncomplete(target, frame.read(result));

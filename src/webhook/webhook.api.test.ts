@@ -132,9 +132,9 @@ describe('the webhook, called by the API server', () => {
       /is not an operation; choose one of/,
     ],
     [
-      'a word that is not offered',
-      object('a', spec(), { [annotations.operation]: 'snapshotting' }),
-      /NotOffered/,
+      'a restore without a snapshot',
+      object('a', spec(), { [annotations.operation]: 'restoring' }),
+      /ecs\.yun\.com\/snapshot\]: is required/,
     ],
     ['a result', object('a', spec(), { [annotations.operation]: 'create-finished' }), /only the controller/],
     ['a forged record', object('a', spec(), { [annotations.appliedSpec]: '{}' }), /controller alone/],

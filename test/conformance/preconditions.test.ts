@@ -102,6 +102,9 @@ const performers = () => ({
   log: createLogger('silent'),
   records: () => [],
   metaNodes: async () => [],
+  snapshotAccess: async () => {
+    throw new Error('no test saves a snapshot');
+  },
   event: () => {},
 });
 

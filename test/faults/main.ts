@@ -23,6 +23,8 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'renew', 'delete'],
   ['create', 'update', 'delete'],
   ['create', 'undo', 'delete'],
+  ['create', 'save', 'delete'],
+  ['create', 'restore', 'delete'],
 ];
 /** Steps that earlier lives have not covered. A creation after a failed one differs from that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
@@ -38,6 +40,8 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   renew: ['renew'],
   update: ['update'],
   undo: ['undo'],
+  save: ['save'],
+  restore: ['restore'],
 };
 const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
   const [, shown] = Object.entries(SHOWN).find(([label]) => steps.some((step) => step === label)) ?? [];

@@ -59,6 +59,8 @@ export const STEPS = [
   'renew',
   'update',
   'undo',
+  'save',
+  'restore',
   'down',
   'delete',
 ] as const;

@@ -136,6 +136,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     const module = clusterModule({
       offer: { versions: OFFERED },
       maxOperations: 50,
+      snapshotClaim: 'snapshots',
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     });
     const controllers = module(host);

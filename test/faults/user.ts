@@ -23,6 +23,8 @@ interface Wanted {
   /** Hosts that run etcd only. */
   hosts?: readonly HostEntry[];
   kubeVersion?: string;
+  /** The snapshot to restore. */
+  snapshot?: { name: string; since: string };
 }
 
 /** The user of a plan: one cluster of one master and some workers, at addresses that no other plan has. */
@@ -56,7 +58,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let remembered: [string, string][] = [];
   return {
     host,
-    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [], kubeVersion }) {
+    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [], kubeVersion, snapshot }) {
       workers = [...nodeList, ...declared];
       masterList = [host(master)];
       etcdList = [...hosts];
@@ -66,6 +68,12 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
           annotations: {
             ...(word === undefined ? {} : { [annotations.operation]: word }),
             [annotations.requestId]: requestId,
+            ...(snapshot
+              ? {
+                  [annotations.snapshot]: snapshot.name,
+                  [annotations.confirmDataLossSince]: snapshot.since,
+                }
+              : {}),
           },
         },
         spec: {
@@ -220,6 +228,20 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
   undo: {
     ask: (user) => user.ask({ word: 'rollbacking', requestId: 'undo', workers: [user.host(2)] }),
     done: (cluster) => rests(cluster) && said(cluster) === 'rollback-finished',
+  },
+  save: {
+    ask: (user) => user.ask({ word: 'snapshotting', requestId: 'save', workers: [user.host(2)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'snapshot-finished',
+  },
+  restore: {
+    ask: (user) =>
+      user.ask({
+        word: 'restoring',
+        requestId: 'restore',
+        workers: [user.host(2)],
+        snapshot: { name: '20261129t020000z-7', since: '2026-11-29T02:00:00Z' },
+      }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'restore-finished',
   },
   down: {
     ask: (user) => user.ask({ word: 'scaling-down', requestId: 'down', workers: [user.host(2)] }),

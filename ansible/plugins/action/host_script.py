@@ -48,6 +48,8 @@ PRELUDE = os.path.join(FILES, 'prelude.sh')
 WATCH = os.path.join(FILES, 'watch')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
+# Size of one piece of a file that is sent; Ansible holds it in memory.
+PIECE = 32 * 1024 * 1024
 # What changes on a host between the two calls is the run's own (ansible/README.md, The baseline). The run's own copy of the
 # drift agent does it, because the host's may be gone. A thing without a line in the baseline would be restored to its former
 # state. A reset removes the command and the baseline.
@@ -118,7 +120,7 @@ def said(lines):
 
 
 class ActionModule(ActionBase):
-    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on', 'library', 'seals', 'secret'))
+    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on', 'library', 'seals', 'secret', 'send'))
     _supports_check_mode = False
 
     def run(self, tmp=None, task_vars=None):
@@ -126,7 +128,7 @@ class ActionModule(ActionBase):
         args = self._task.args
         unknown = set(args) - self._VALID_ARGS
         if unknown or 'script' not in args:
-            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library, seals, secret; not %s' % sorted(unknown))
+            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library, seals, secret, send; not %s' % sorted(unknown))
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The shell reads the whole text before it runs any of it, so that no command can consume the rest.
@@ -142,12 +144,19 @@ class ActionModule(ActionBase):
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
         # Not `become`: sudo runs the fence, because the fence must be between root and the command.
         shell = CLEAN + (args.get('shell') or self._play_context.executable)
+        before = ''
         if self._get_remote_user() not in (None, '', 'root'):
             if self._sudo_asks(task_vars or {}):
                 shell = '/bin/sh -c %s sh %s' % (shlex.quote(WITH_PASSWORD), shell)
-                script = '%s\n%s' % (to_text(self._play_context.password), script)
+                before = '%s\n' % to_text(self._play_context.password)
             else:
                 shell = SUDO + shell
+        if args.get('send'):
+            problem = self._send(args['send'], shell, to_bytes(before))
+            if problem:
+                result.update(failed=True, rc=1, msg=problem[-MESSAGE_LIMIT:])
+                return result
+        script = before + script
         answer = self._low_level_execute_command(command, in_data=to_bytes(script), sudoable=False, executable=shell)
 
         stdout, code = between(answer['stdout'], mark)
@@ -170,6 +179,21 @@ class ActionModule(ActionBase):
         else:
             result.update(msg='; '.join(found['changes'])[:MESSAGE_LIMIT])
         return result
+
+    def _send(self, send, shell, before):
+        """Writes a file of the run on the host, in pieces, each through the fence. Returns what is wrong."""
+        to = shlex.quote(send['to'])
+        sign = '>'
+        with open(send['from'], 'rb') as file:
+            while True:
+                piece = file.read(PIECE)
+                if not piece and sign == '>>':
+                    return None
+                answer = self._low_level_execute_command("umask 077; cat %s %s || echo 'the file cannot be written' >&2" % (sign, to),
+                                                         in_data=before + piece, sudoable=False, executable=shell)
+                if answer['rc'] != 0 or to_text(answer['stderr']).strip().endswith('the file cannot be written'):
+                    return '%s: %s' % (send['to'], to_text(answer['stderr']).strip() or 'exit code %d' % answer['rc'])
+                sign = '>>'
 
     def _sudo_asks(self, task_vars):
         # A delegated task is sent to the other host, with that host's password.

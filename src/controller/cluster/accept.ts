@@ -52,6 +52,7 @@ export async function acceptedOperation(
     spec: withoutHosts(plan.target),
     step: 'starting',
     ...(agreed === undefined ? {} : { plan: agreed }),
+    ...(plan.snapshot === undefined ? {} : { snapshot: plan.snapshot }),
     ...(by === undefined ? {} : { requestedBy: by.slice(0, MAX_USER) }),
     startedAt: now.toISOString(),
   };

@@ -21,6 +21,7 @@ export interface ClusterModuleSettings {
   maxOperations: number;
   /** Most of them that run in one namespace. Default: half of them, rounded up. */
   maxOperationsPerNamespace?: number | undefined;
+  snapshotClaim?: string | undefined;
 }
 
 /** Returns a cluster state Secret with its metadata, the last sequence and the plan only. */
@@ -61,6 +62,7 @@ export const clusterModule =
     health,
     maxOperations: most,
     maxOperationsPerNamespace,
+    snapshotClaim,
   }: ClusterModuleSettings): ControllerModule =>
   (host) => {
     const { namespace, recorder, workers, metrics, clock } = host;
@@ -91,6 +93,7 @@ export const clusterModule =
       ...host,
       healthOf: (cluster) => observer?.of(cluster) ?? { kind: 'off' },
       offer,
+      snapshotClaim,
       queue: fleetQueue({ clusters, clock, most, mostOfOne, wake }),
       installer: installer(host),
       clusters,

@@ -33,6 +33,7 @@ import { clusterStatesIn } from './state/cluster-state.ts';
 import { hostsIn } from './state/hosts.ts';
 import { metaNodeLister } from './state/known-machines.ts';
 import { createKubeconfigs } from './state/kubeconfigs.ts';
+import { snapshotAccessOf } from './state/snapshot-access.ts';
 import { writeStatus } from './status.ts';
 import { finishVanished } from './vanished.ts';
 
@@ -64,6 +65,8 @@ export interface ClusterControllerDeps {
   clusterStatesOf(cluster: string): readonly KubeObject[];
   /** Further objects marked with a cluster (logs, cluster state Secrets) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
+  /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
+  snapshotClaim?: string | undefined;
   workers: number;
   observe?: ControllerObserver | undefined;
   /** Emits an Event of the cluster. */
@@ -121,6 +124,8 @@ export function reconciler(
       healthOf: deps.healthOf,
       turnOf: deps.queue.turnOf,
     });
+    const snapshotAccess: EffectDeps['snapshotAccess'] = (spec) =>
+      snapshotAccessOf(client, cluster, spec, deps.snapshotClaim);
     const { signal, outcome } = decide(snapshot);
     if (isHeldUp(snapshot, outcome)) deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
@@ -139,6 +144,7 @@ export function reconciler(
           log,
           records: deps.hosts.list,
           metaNodes: () => metaNodes(client),
+          snapshotAccess,
           event,
         });
         // Most effects return as an event of a cache; those on Secrets do not.

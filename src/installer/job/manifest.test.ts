@@ -34,3 +34,41 @@ describe('the Job of a hook', () => {
     expect(JSON.stringify(jobOf({ ...run, access }, settings))).not.toContain('aHVudGVyMg');
   });
 });
+
+describe('the Job of a run with snapshots', () => {
+  const storage = { kind: 'directory', path: '/var/lib/matryoshka/snapshots' } as const;
+  const withSnapshots = { ...run, access: { ...run.access, snapshots: { identity: 'AGE-KEY', storage } } };
+  const claimed = { ...settings, snapshotClaim: 'claim' };
+
+  it('mounts the folder of its own cluster only, and has the key in its Secret only', () => {
+    const text = JSON.stringify(jobOf(withSnapshots, claimed));
+    expect(text).toContain('"persistentVolumeClaim":{"claimName":"claim"}');
+    expect(text).toContain(
+      '{"name":"snapshots","mountPath":"/var/lib/matryoshka/snapshots","subPath":"id1"}',
+    );
+    expect(text).not.toContain('AGE-KEY');
+    expect(secretText(secretOf(withSnapshots, claimed), 'snapshots.json')).toContain('AGE-KEY');
+  });
+
+  it('mounts no volume for storage of the user', () => {
+    const s3 = {
+      kind: 's3',
+      endpoint: 'https://s3.example.com',
+      bucket: 'b',
+      region: 'r',
+      prefix: '',
+      accessKeyId: 'id',
+      secretAccessKey: 'key',
+    } as const;
+    const access = { ...run.access, snapshots: { identity: 'AGE-KEY', storage: s3 } };
+    expect(JSON.stringify(jobOf({ ...run, access }, claimed))).not.toContain('persistentVolumeClaim');
+  });
+
+  it('is the only one with space for a snapshot', () => {
+    const text = JSON.stringify(jobOf(run, claimed));
+    expect(text).not.toMatch(/scratch|persistentVolumeClaim/);
+    expect(secretText(secretOf(run, claimed), 'snapshots.json')).toBeUndefined();
+    const theirs = { ...withSnapshots, hook: '- hosts: all\n' };
+    expect(secretText(secretOf(theirs, claimed), 'snapshots.json')).toBeUndefined();
+  });
+});

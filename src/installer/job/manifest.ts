@@ -7,6 +7,7 @@ import { attemptSecretName, CALLBACK_AUDIENCE, internalAnnotations, labels } fro
 import { HOOK_ARGUMENT, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
 import { RUN_SPEC_FILE } from '#protocol/run-spec.ts';
+import { SCRATCH, SNAPSHOT_ACCESS_FILE, SNAPSHOT_VOLUME } from '#protocol/snapshot.ts';
 import type { Attempt } from '../installer.ts';
 
 /** Settings of Jobs, from the operator's installation. */
@@ -25,6 +26,8 @@ export interface JobSettings {
   caConfigMap: string;
   /** ConfigMap with `artifacts.json` and `inventory-vars.yaml`: the artifacts of hosts, and the site's variables. */
   siteConfigMap: string;
+  /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
+  snapshotClaim?: string | undefined;
 }
 
 /** Paths of ansibleinit's files in its pod. */
@@ -67,7 +70,7 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
 
 /** Builds the Secret of an attempt: its run spec and SSH credentials, as they were when the attempt began. */
 export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
-  const { privateKey, password, knownHosts, registryLogin } = attempt.access;
+  const { privateKey, password, knownHosts, registryLogin, snapshots } = attempt.access;
   return {
     metadata: metadataOf(attempt, namespace, attemptSecretName(attempt.job), 'attempt-secret'),
     immutable: true,
@@ -77,6 +80,7 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       known_hosts: knownHosts,
       // A user's playbook needs none.
       'registry-login': attempt.hook === undefined ? registryLogin : undefined,
+      [SNAPSHOT_ACCESS_FILE]: attempt.hook === undefined ? snapshots && JSON.stringify(snapshots) : undefined,
       [RUN_SPEC_FILE]: JSON.stringify(attempt.runSpec),
       [HOOK_FILE]: attempt.hook,
     }),
@@ -144,6 +148,29 @@ const servedVolumes = ({ caConfigMap, siteConfigMap }: JobSettings) => [
   },
 ];
 
+/** Limit of the space for one snapshot: its data, and a copy that is restored as a test; etcd has at most 8 GiB. */
+const SCRATCH_LIMIT = '24Gi';
+
+/** Returns the volumes of a run with snapshots, each with its place. The claim shows it the files of its own cluster only. */
+function snapshotVolumes(
+  { access: { snapshots }, clusterId }: Attempt,
+  claim: string | undefined,
+): { mount: { name: string; mountPath: string; subPath?: string }; volume: Record<string, unknown> }[] {
+  if (!snapshots) return [];
+  const scratch = {
+    mount: { name: 'scratch', mountPath: SCRATCH },
+    volume: { name: 'scratch', emptyDir: { sizeLimit: SCRATCH_LIMIT } },
+  };
+  if (snapshots.storage.kind !== 'directory' || claim === undefined) return [scratch];
+  return [
+    scratch,
+    {
+      mount: { name: 'snapshots', mountPath: SNAPSHOT_VOLUME, subPath: clusterId },
+      volume: { name: 'snapshots', persistentVolumeClaim: { claimName: claim } },
+    },
+  ];
+}
+
 /**
  * Builds the Job of an attempt. It has one pod, and never a second one: `backoffLimit: 0` with `podReplacementPolicy:
  * Failed`. The controller decides about the next attempt, not the Job.
@@ -154,6 +181,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
   const given = isHook ? [] : servedVolumes(settings);
   const common = metadataOf(attempt, namespace, attempt.job, 'attempt');
   const metadata = { ...common, annotations: { ...common.annotations, [internalAnnotations.image]: image } };
+  const snapshots = snapshotVolumes(attempt, settings.snapshotClaim);
   const memory = (name: string) => ({ name, emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } });
   return {
     metadata,
@@ -196,6 +224,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
                 ...given.map(({ name }) => ({ name, mountPath: MOUNTS[name], readOnly: true })),
                 { name: 'work', mountPath: MOUNTS.work },
                 { name: 'tmp', mountPath: '/tmp' },
+                ...snapshots.map(({ mount }) => mount),
               ],
             },
           ],
@@ -204,6 +233,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
             ...given,
             memory('work'),
             memory('tmp'),
+            ...snapshots.map(({ volume }) => volume),
           ],
         },
       },

@@ -62,6 +62,13 @@ const REAL: readonly Case[] = [
   { operationId: 'renew', takes: [['update'], own], body: {} },
   { operationId: 'update', takes: [['update'], own], body: { kubeVersion: 'v1.35.4' } },
   { operationId: 'rollback', takes: [['update'], own], body: {} },
+  { operationId: 'snapshot', takes: [['update'], own], body: {} },
+  {
+    operationId: 'restore',
+    takes: [['update'], own],
+    body: { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' },
+  },
+  { operationId: 'listSnapshots', takes: [['get']] },
   { operationId: 'cancelOperation', takes: [['update']] },
   { operationId: 'pauseCluster', takes: [['update']] },
   { operationId: 'resumeCluster', takes: [['update']] },
@@ -158,7 +165,7 @@ describe('the permission matrix', () => {
         ask(token, one, 'there'),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 409, 200, 200, 200]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 200, 200, 200]);
     const scale = CASES.find(({ operationId }) => operationId === 'scaleUp');
     // Either permission for the cluster's own Secret is enough.
     for (const way of own) {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { clusterObject } from '#rest/answers.ts';
-import { getCluster, listClusters } from '#rest/read-routes.ts';
+import { getCluster, listClusters, listSnapshots } from '#rest/read-routes.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { entityTagOf } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
@@ -23,6 +23,13 @@ export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
     const cluster = await clusterIn(client, region, { namespace, name });
     reply.header('etag', entityTagOf(cluster));
     return shownCluster(cluster);
+  });
+
+  serve(app, listSnapshots, async ({ params: { region, name }, query: { namespace }, person }) => {
+    await auth.allow(person, onClusters('get', namespace, name));
+    const { status } = await clusterIn(client, region, { namespace, name });
+    const { stored = [], failedAt } = status?.etcdSnapshots ?? {};
+    return { items: stored, ...(failedAt === undefined ? {} : { failedAt }) };
   });
 
   serve(app, listClusters, async ({ query: { namespace, limit, continue: from }, person }) => {

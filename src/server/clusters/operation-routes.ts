@@ -7,7 +7,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { mergeLists } from '#operations/merge-host-lists.ts';
 import type { Operation } from '#operations/operation.ts';
-import { planFor } from '#operations/plan-for.ts';
+import { planFor, restoreIn } from '#operations/plan-for.ts';
 import { addressed, agreedPlan, hostsSchema } from '#rest/addressing.ts';
 import { ok } from '#rest/answers.ts';
 import { routesOfOperations } from '#rest/asking.ts';
@@ -48,7 +48,11 @@ async function judged(
   if (merging.length > 0) throw unprocessable(merging);
   const hosts = await hostRecordsOf(client, namespace, cluster);
   const applied = presentSpec(cluster, hosts);
-  const { change, problems } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
+  const {
+    change,
+    annotations: more,
+    problems,
+  } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
   const version = cluster.status?.version;
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
@@ -56,10 +60,13 @@ async function judged(
   const remains = isPlanReported
     ? await remainsFor(client, namespace, { spec, hosts, clusterId })
     : undefined;
-  const plan = planFor(operation, { spec, applied, hosts, remains, offer, version });
-  const spelled = spelledFor(spec, placed);
+  const plan = planFor(operation, {
+    ...{ spec, applied, hosts, remains, offer, version },
+    restore: restoreIn(cluster, more),
+  });
+  const spelled = spelledFor(spec, placed, request.names);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
-  return { change, plan, spelled, next: { spec } };
+  return { change, annotations: more, plan, spelled, next: { spec } };
 }
 
 /** Adds the routes of operations, each generated from the operation's descriptor. */
@@ -94,12 +101,12 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
-          const { change, plan, spelled, next } = await judge(cluster);
+          const { change, annotations: more, plan, spelled, next } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
           await refuseBeyondLimits(deps, { ...key, old: cluster, next }, spelled);
           refuseOtherPlan(body.plan, operation, plan, cluster);
-          return { word: operation.values.asked, person, change, plan: body.plan };
+          return { word: operation.values.asked, person, change, annotations: more, plan: body.plan };
         },
       );
       reply.header('location', locationOf(region, key));

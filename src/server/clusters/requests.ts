@@ -72,6 +72,8 @@ export interface Asked {
   word: string;
   person: User;
   change?: Partial<ClusterSpec> | undefined;
+  /** Annotations that say more about the request. */
+  annotations?: Readonly<Record<string, string>> | undefined;
   /** Hash of the approved plan. */
   plan?: string | undefined;
   /** Writes what the request needs beside the object; returns a function that reverts it if the request is refused. */
@@ -82,7 +84,7 @@ export interface Asked {
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
-  { word, person, change, plan }: Asked,
+  { word, person, change, annotations: more, plan }: Asked,
   { resourceVersion, dryRun }: { resourceVersion?: string | undefined; dryRun?: boolean } = {},
 ): Promise<KubernetesCluster> {
   const { uid } = cluster.metadata;
@@ -93,6 +95,7 @@ export function ask(
       // A REST request for the operation itself ends an earlier dry run, and the plan hash of an earlier request does not
       // apply.
       annotations: {
+        ...more,
         ...requestBy(person),
         [annotations.operation]: word,
         [annotations.dryRun]: null,

@@ -14,11 +14,13 @@ function placeOf({ cluster }: Spec, ip: string): string | undefined {
 
 /**
  * Returns problems with the request's field names: a host by its place in the body's lists, an annotation of the object by
- * the cluster's name. `placed` maps a place in a merged list to its place in the body.
+ * the cluster's name. `names` are names of the body. `placed` maps a place in a merged list to its place in the body.
  */
 export const spelledFor =
-  (spec: Spec, placed: (problem: Problem) => Problem) =>
+  (spec: Spec, placed: (problem: Problem) => Problem, names: Readonly<Record<string, string>> = {}) =>
   (problem: Problem): Problem => {
+    const name = names[problem.field];
+    if (name !== undefined) return { ...problem, field: name };
     if (problem.field.startsWith('metadata.')) return { ...problem, field: 'name' };
     const [, named, rest = ''] = /^spec\.cluster(?:\[([^\]]+)\])?(\..+)?$/.exec(problem.field) ?? [];
     const ip = named ?? (problem.field === 'spec.cluster' ? problem.value : undefined);

@@ -3,8 +3,7 @@ import { HttpError } from './errors.ts';
 
 const CLUSTER = '/region/:region/cluster/:name';
 const ABSENT: readonly ['GET' | 'POST', string][] = [
-  ...['snapshot', 'restore'].map((word): ['POST', string] => ['POST', `${CLUSTER}/${word}`]),
-  ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events', 'snapshots'].map(
+  ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events'].map(
     (path): ['GET', string] => ['GET', `${CLUSTER}/${path}`],
   ),
 ];

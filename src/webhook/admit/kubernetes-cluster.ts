@@ -106,6 +106,15 @@ async function missingRight(
         ),
     );
   }
+  const secret = next.spec.etcdSnapshots?.secret;
+  if (secret !== undefined && secret !== old?.spec.etcdSnapshots?.secret)
+    asked.push(
+      access
+        .secretRefusal(userInfo, { namespace, cluster: name, uid: undefined, secret })
+        .then((reason) =>
+          reason === undefined ? undefined : forbidden('spec.etcdSnapshots.secret', reason),
+        ),
+    );
   // In parallel, since the API server waits for the answer; the first refusal in order is reported.
   return (await Promise.all(asked)).find((refusal) => refusal !== undefined);
 }

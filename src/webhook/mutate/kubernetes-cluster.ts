@@ -29,6 +29,8 @@ const requestIn = (cluster: Cluster): string =>
     annotationOf(cluster, annotations.requestId),
     annotationOf(cluster, annotations.dryRun),
     annotationOf(cluster, annotations.plan),
+    annotationOf(cluster, annotations.snapshot),
+    annotationOf(cluster, annotations.confirmDataLossSince),
     requestedSpec(cluster),
   ]);
 const cancelIn = (cluster: Cluster | undefined): string => annotationOf(cluster, annotations.cancel) ?? '';

@@ -73,7 +73,6 @@ describe('validateKubernetesCluster', () => {
     ],
     ['a result that is dropped', cluster(word('create-failed')), cluster(), []],
     ['an unknown word', cluster(), cluster(word('dancing')), [operation]],
-    ['a word that is not offered', cluster(), cluster(word('restoring')), [operation]],
     ['growing', cluster(record), cluster({ ...record, ...word('scaling-up') }, nodes(2, 3)), []],
     [
       'growing by dropping',

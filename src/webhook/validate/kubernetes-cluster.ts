@@ -13,6 +13,7 @@ import type { Problem } from '#base/errors.ts';
 import { changesBetween } from '#operations/changes.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
+import { restoreIn } from '#operations/plan-for.ts';
 import { isRemediation } from '#operations/remediation.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { agreedPlanProblems } from './agreed-plan.ts';
@@ -100,6 +101,7 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
     annotations.appliedSpec,
     annotations.remediedAt,
     annotations.renewedAt,
+    annotations.snapshotAskedAt,
   ]) {
     if (!same(change, name) && !restored) {
       const reason = `is written by the controller alone${old ? '; it can be neither changed nor dropped' : ''}`;
@@ -187,5 +189,6 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   if (name === 'create' && appliedOperation(old ?? next)) return [];
   const version = (old ?? next).status?.version;
   const applied = comingSpec(old ?? next, change.hosts);
-  return operation.check({ spec: next.spec, applied, hosts: change.hosts, offer: change.offer, version });
+  const { hosts, offer } = change;
+  return operation.check({ spec: next.spec, applied, hosts, offer, version, restore: restoreIn(next) });
 }

@@ -36,7 +36,8 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
     [...wanted].some((spare) => !known.has(spare)) ||
     (wanted.size > 0 && isSooner) ||
     letsEditsBegin(old, next) ||
-    letsRenew(old, next)
+    letsRenew(old, next) ||
+    letsSave(old, next)
   );
 }
 
@@ -44,6 +45,10 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
 const letsRenew = (old: Spec, next: Spec): boolean =>
   next.policy?.autoRenew !== undefined &&
   canonicalJson(next.policy.autoRenew) !== canonicalJson(old.policy?.autoRenew ?? null);
+
+/** Whether the change lets the operator save snapshots by itself, or at other times. */
+const letsSave = (old: Spec, next: Spec): boolean =>
+  next.etcdSnapshots?.schedule !== undefined && next.etcdSnapshots.schedule !== old.etcdSnapshots?.schedule;
 
 /** Whether the change lets edits that remove hosts start by themselves. */
 const letsEditsBegin = (old: Spec, next: Spec): boolean =>
@@ -72,6 +77,9 @@ export function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts:
   // A request that a changed plan blocks is released by naming another plan, or none.
   if (annotationOf(old, annotations.plan) !== annotationOf(next, annotations.plan)) return true;
   if (annotationOf(old, annotations.requestId) !== annotationOf(next, annotations.requestId)) return true;
+  // A request that waits would restore another snapshot, or begin after a confirmation.
+  const restoring = [annotations.snapshot, annotations.confirmDataLossSince];
+  if (restoring.some((name) => annotationOf(old, name) !== annotationOf(next, name))) return true;
   if (asked === undefined) return startsByEdit(old, next, hosts);
   const isNewRequest = annotationOf(old, annotations.operation) !== annotationOf(next, annotations.operation);
   return isNewRequest || specHashOf(old.spec) !== specHashOf(next.spec);

@@ -4,7 +4,7 @@ import type { PlanStatus } from '#api/plan-status.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import type { Operation } from '#operations/operation.ts';
-import { type Plan, planFor } from '#operations/plan-for.ts';
+import { type Plan, planFor, restoreIn } from '#operations/plan-for.ts';
 import { outlineOf, planChanged, planHash, withSeen } from '#operations/plan-hash.ts';
 import type { Outcome } from './outcome.ts';
 import { Refusal } from './refusal.ts';
@@ -14,9 +14,14 @@ import type { Snapshot } from './snapshot.ts';
 
 /** Returns the plan of an operation, as it would be accepted now. */
 export const presentPlan = (
-  { cluster: { spec, status }, applied, hosts, remains, offer }: Snapshot,
+  { cluster, applied, hosts, remains, offer }: Snapshot,
   operation: Operation,
-): Plan => planFor(operation, { spec, applied, hosts, remains, offer, version: status?.version });
+): Plan =>
+  planFor(operation, {
+    ...{ spec: cluster.spec, applied, hosts, remains, offer },
+    version: cluster.status?.version,
+    restore: restoreIn(cluster),
+  });
 
 /** Returns the present plan; adds the machines that the dry run found if the approved hash is the dry run's. */
 export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {

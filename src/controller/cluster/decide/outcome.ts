@@ -53,8 +53,8 @@ export type Effect =
     }
   /** Edits the spec so that a spare host replaces a control plane, and sets the operation annotation. */
   | ({ kind: 'remediate'; requestId: string; message: string } & Remediation)
-  /** Sets the operation annotation for a renewal that the policy orders. */
-  | { kind: 'ask-renewal'; requestId: string }
+  /** Sets the operation annotation for an operation that the policy or a schedule orders. */
+  | { kind: 'ask-upkeep'; operation: 'renew' | 'snapshot'; requestId: string }
   | { kind: 'answer'; word: string; applied: boolean }
   /** Raises the cluster's sequence if hosts report a later one. */
   | { kind: 'raise-sequence'; to: number }

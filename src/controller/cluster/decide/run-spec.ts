@@ -13,7 +13,7 @@ import type { Snapshot } from './snapshot.ts';
 /** The fields that differ from run to run. */
 export interface RunShape
   extends Pick<RunSpec, 'task' | 'callback' | 'precheck' | 'brings'>,
-    Pick<Partial<RunSpec>, 'playbook'> {
+    Pick<Partial<RunSpec>, 'playbook' | 'snapshot'> {
   job: string;
   attempt: number;
   deadlineSeconds: number;

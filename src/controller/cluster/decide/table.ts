@@ -14,6 +14,7 @@ import { autoRenew } from './rest/auto-renew.ts';
 import { applyRemediation } from './rest/remediation.ts';
 import { acceptReset, restUntilReset } from './rest/reset-left.ts';
 import * as rules from './rest/rules.ts';
+import { scheduledSnapshot } from './rest/scheduled-snapshot.ts';
 import { type RestSignal, restSignalOf } from './rest/signal.ts';
 import type { Snapshot } from './snapshot.ts';
 import * as work from './work/rules.ts';
@@ -41,6 +42,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   'remediation-due': applyRemediation,
   'reset-due': acceptReset,
   'renewal-due': autoRenew,
+  'snapshot-due': scheduledSnapshot,
   idle: restUntilReset,
 };
 

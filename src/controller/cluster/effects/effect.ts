@@ -1,6 +1,8 @@
 import type { HostRecord } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
+import type { SnapshotAccess } from '#protocol/snapshot.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
@@ -20,6 +22,8 @@ export interface EffectDeps {
   records(): readonly HostRecord[];
   /** Returns the nodes of the meta cluster. */
   metaNodes(): Promise<readonly MetaNode[]>;
+  /** Returns key and storage of the cluster's snapshots. Throws a Refusal if there are none. */
+  snapshotAccess(spec: Spec): Promise<SnapshotAccess>;
   /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

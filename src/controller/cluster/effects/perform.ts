@@ -6,7 +6,7 @@ import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
 import { setRecorded } from '../status.ts';
 import { adopt } from './adopt.ts';
-import { askRenewal } from './ask-renewal.ts';
+import { askUpkeep } from './ask-upkeep.ts';
 import type { EffectDeps, Learned, Perform } from './effect.ts';
 import { holdAgain, holdHosts } from './hold-hosts.ts';
 import { keepHostKeys } from './keep-host-keys.ts';
@@ -41,7 +41,7 @@ const effects: { [K in Effect['kind']]: Perform<K> } = {
   prune: pruneHistory,
   answer: reportResult,
   remediate,
-  'ask-renewal': askRenewal,
+  'ask-upkeep': askUpkeep,
   'raise-sequence': ({ to }, { clusterId }, { clusterStates }) => clusterStates.raiseSequence(clusterId, to),
   'delete-object': async (_effect, { cluster }, { client }) => {
     const { uid } = cluster.metadata;

@@ -33,7 +33,7 @@ export const startHostCheck: Perform<'check-hosts'> = async (
 export const startRun: Perform<'start'> = async (
   { attempt },
   snapshot,
-  { client, clusterStates, installer, metaNodes, records },
+  { client, clusterStates, installer, metaNodes, records, snapshotAccess },
   { reclaims },
 ) => {
   const { runSpec, ...rest } = attempt;
@@ -55,7 +55,11 @@ export const startRun: Perform<'start'> = async (
       knownMachines: knownMachines(runSpec, records(), await metaNodes()),
       ownClusters: ownClusters(runSpec, records()),
     },
-    access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
+    access: {
+      ...access,
+      knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)),
+      ...(runSpec.snapshot ? { snapshots: await snapshotAccess(operation?.spec ?? cluster.spec) } : {}),
+    },
   });
 };
 /** Starts the Job of a hook. */

@@ -79,7 +79,10 @@ describe('a cluster whose certificates end in 20 days', () => {
   it('requests a renewal if the policy says so', () => {
     expect(decide(at())).toEqual({
       signal: 'renewal-due',
-      outcome: { kind: 'act', effects: [{ kind: 'ask-renewal', requestId: 'auto-renew-2' }] },
+      outcome: {
+        kind: 'act',
+        effects: [{ kind: 'ask-upkeep', operation: 'renew', requestId: 'auto-renew-2' }],
+      },
     });
   });
 

@@ -32,7 +32,7 @@ export function nextInWindow(window: RenewWindow, start: Date): Date {
 }
 
 /** Returns when the operator renews by itself; undefined if no certificate ends soon, or something prevents it. */
-function dueAt(snapshot: Snapshot): Date | undefined {
+export function renewalDueAt(snapshot: Snapshot): Date | undefined {
   const { cluster, now } = snapshot;
   const window = cluster.spec.policy?.autoRenew;
   if (!window || !isObserved(cluster) || cluster.spec.paused || isDryRun(cluster)) return undefined;
@@ -66,11 +66,11 @@ export const hasExpiredCertificates = (snapshot: Snapshot): boolean =>
   endOf(snapshot) <= snapshot.now.getTime();
 
 /** Whether a renewal is due, or waits for its window. */
-export const awaitsRenewal = (snapshot: Snapshot): boolean => dueAt(snapshot) !== undefined;
+export const awaitsRenewal = (snapshot: Snapshot): boolean => renewalDueAt(snapshot) !== undefined;
 
 /** Sets the operation annotation as a user would, or waits for the window. */
 export function autoRenew(snapshot: Snapshot): Outcome {
-  const due = dueAt(snapshot);
+  const due = renewalDueAt(snapshot);
   if (!due) return { kind: 'rest' };
   const ms = due.getTime() - snapshot.now.getTime();
   if (ms > 0) {
@@ -78,5 +78,5 @@ export function autoRenew(snapshot: Snapshot): Outcome {
     return { kind: 'wait', ms: rest.kind === 'wait' ? Math.min(ms, rest.ms) : ms };
   }
   const requestId = `auto-renew-${lastSequence(snapshot.cluster) + 1}`;
-  return { kind: 'act', effects: [{ kind: 'ask-renewal', requestId }] };
+  return { kind: 'act', effects: [{ kind: 'ask-upkeep', operation: 'renew', requestId }] };
 }

@@ -8,10 +8,11 @@ import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from '../approved-plan.ts';
 import { isAnswered, isNew, isNewDeletion, wasTried } from '../requests.ts';
 import { inFlight, PRECHECK, type Snapshot } from '../snapshot.ts';
-import { awaitsRenewal, hasExpiredCertificates } from './auto-renew.ts';
+import { awaitsRenewal, hasExpiredCertificates, renewalDueAt } from './auto-renew.ts';
 import { duePointing } from './point-kubeconfig.ts';
 import { dueRemediation } from './remediation.ts';
 import { dueReset } from './reset-left.ts';
+import { isSnapshotDue, snapshotDueAt } from './scheduled-snapshot.ts';
 
 /** The fact that decides what happens next while no operation is under way, or none counts. */
 export type RestSignal =
@@ -54,6 +55,8 @@ export type RestSignal =
   | 'reset-due'
   /** Certificates end soon, and the operator renews them by itself, now or in the window of the policy. */
   | 'renewal-due'
+  /** A snapshot of etcd is due by the schedule, now or later. */
+  | 'snapshot-due'
   | 'idle';
 
 const REST_PHASES: readonly Phase[] = ['', 'Running', 'Failed'];
@@ -104,6 +107,8 @@ function askedSignal(snapshot: Snapshot): RestSignal {
   if (snapshot.malformed) return 'invalid';
   if (request) return requestSignal(snapshot);
   if (!applied) return 'idle';
+  // An edit that waits for a user must not cost the data.
+  if (isSnapshotDue(snapshot)) return 'snapshot-due';
   if (snapshot.problems.length > 0) return 'invalid';
   const inference = infer(applied, cluster.spec);
   if (inference.kind === 'not-offered') return 'not-offered';
@@ -119,7 +124,14 @@ function askedSignal(snapshot: Snapshot): RestSignal {
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
   if (dueRemediation(snapshot)) return 'remediation-due';
   if (dueReset(snapshot)) return 'reset-due';
-  return awaitsRenewal(snapshot) ? 'renewal-due' : 'idle';
+  return nextUpkeep(snapshot);
+}
+
+/** Returns what the operator does next by itself, the earlier of both. */
+function nextUpkeep(snapshot: Snapshot): RestSignal {
+  const [renewal, saving] = [renewalDueAt(snapshot), snapshotDueAt(snapshot)];
+  if (saving && (!renewal || saving < renewal)) return 'snapshot-due';
+  return renewal ? 'renewal-due' : 'idle';
 }
 
 function requestSignal(snapshot: Snapshot): RestSignal {

@@ -13,8 +13,10 @@ import { planToReport } from '../approved-plan.ts';
 import type { Outcome, Stall } from '../outcome.ts';
 import { remediationConditions } from '../rest/remediation.ts';
 import { isResetAgain } from '../rest/reset-left.ts';
+import { snapshotsCondition } from '../rest/scheduled-snapshot.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { jobName } from '../work/rules.ts';
+import { etcdSnapshotsAfter } from './etcd-snapshots.ts';
 import { ailmentOf, certificatesExpireIn, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Next } from './next.ts';
 import { doingOf, queued } from './queued.ts';
@@ -50,6 +52,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       stalled && condition('Stalled', 'True', stalled.reason, stalled.message.slice(0, MAX_MESSAGE)),
     ],
     ...healthConditions(snapshot),
+    ['SnapshotsCurrent', snapshotsCondition(snapshot)],
     ...remediationConditions(snapshot, current.status === 'True'),
   ];
   let conditions = old.conditions ?? [];
@@ -84,6 +87,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     ...(job && operation ? { jobName: jobName(job.prefix, operation) } : {}),
     ...(version === undefined ? {} : { version }),
     ...certificatesExpireIn(snapshot),
+    ...etcdSnapshotsAfter(snapshot, operation),
   };
   const [nodes, plan] = [nodesOf(snapshot), planToReport(snapshot, outcome)];
   if (nodes) status.nodes = nodes;

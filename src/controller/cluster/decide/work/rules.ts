@@ -5,6 +5,7 @@ import type { Phase } from '#api/operation-values.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { CANCELLED } from '#protocol/report.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { cancelled } from '../cancelled.ts';
 import { FINISHING, hooksHaveBegun } from '../due-hook.ts';
 import { obtainKubeconfig } from '../fetch-kubeconfig.ts';
@@ -81,6 +82,15 @@ export function secondsLeft({ now }: Snapshot, status: OperationStatus): number 
   return Math.max(1, Math.ceil((deadline - now.getTime()) / 1000));
 }
 
+/** Returns what the run does with snapshots. */
+function snapshotTask(
+  { snapshot }: Operation,
+  { spec, snapshot: name }: OperationStatus,
+): Pick<RunSpec, 'snapshot'> {
+  if (snapshot === 'save') return { snapshot: { task: 'save', keep: spec.etcdSnapshots?.keep ?? {} } };
+  return snapshot === 'load' && name !== undefined ? { snapshot: { task: 'load', name } } : {};
+}
+
 export const start: WorkRule = (snapshot, { operation, status }) => {
   const { attempts, plan, hosts } = snapshot;
   const job = jobName(operation.prefix, status);
@@ -108,7 +118,8 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
     deadlineSeconds: secondsLeft(snapshot, status),
     task: operation.name,
     callback: operation.callback,
-    playbook: operation.playbook,
+    ...(operation.playbook === undefined ? {} : { playbook: operation.playbook }),
+    ...snapshotTask(operation, status),
     precheck: operation.precheck,
     brings: [...operation.brings],
   });

@@ -1,0 +1,29 @@
+# Ends the control plane of this host, and keeps its keys and etcd's data in before-restore. It asks no API server: etcd may
+# have lost its quorum, or all of its members.
+umask 077
+kept=$work/before-restore
+# What this makes is the control plane's, and is removed with it.
+ROLE=control-plane
+mkdir -p "$state" || exit 1
+own tree /var/lib/etcd
+mkdir -p /var/lib/etcd || exit 1
+systemctl stop kubelet 2>/dev/null
+for component in kube-apiserver etcd kube-controller-manager kube-scheduler; do
+  for container in $(ctr -n k8s.io containers ls -q "labels.\"io.kubernetes.container.name\"==$component,labels.\"io.kubernetes.pod.namespace\"==kube-system" 2>/dev/null); do
+    ctr -n k8s.io tasks kill -s SIGKILL "$container" 2>/dev/null
+  done
+done
+# A restore that did not finish has kept the data of before already.
+if [ ! -e "$kept" ] || [ -e "$kept/finished" ]; then
+  said=$({ rm -rf "$kept" "$kept.new" && mkdir -p "$kept.new/etcd" "$kept.new/kubernetes" &&
+    { [ ! -d /etc/kubernetes ] || cp -a /etc/kubernetes/. "$kept.new/kubernetes/"; } &&
+    find /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found -exec mv -t "$kept.new/etcd" {} + &&
+    mv -T "$kept.new" "$kept" && sync -f "$kept"; } 2>&1) || unfinished "$kept" "$said"
+  changed "the former data of etcd is in $kept"
+fi
+# The reset must find no member: it would ask etcd to let it go.
+rm -rf /etc/matryoshka/joined /etc/kubernetes/manifests /etc/kubernetes/*.conf
+kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
+remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
+write_resolv_conf
+changed 'the control plane was stopped'

@@ -1,0 +1,127 @@
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { z } from 'zod';
+import { isMaster } from '#api/cluster-host.ts';
+import { inUrl } from '#api/host.ts';
+import { messageOf } from '#base/errors.ts';
+import type { PlannedHost } from '#protocol/run-spec.ts';
+import { etcdSnapshot, SNAPSHOT_PATH } from '#snapshots/etcd-stream.ts';
+import type { LiveEtcd } from '#snapshots/save.ts';
+import { HASH_PATH, hashFrom } from '#snapshots/scratch-etcd.ts';
+import type { SshConnection } from '#ssh/connection.ts';
+
+type Connections = ReadonlyMap<string, Pick<SshConnection, 'run'>>;
+
+const ASK_SECONDS = 30;
+/** Limit of a whole snapshot, for the largest database that etcd recommends, 8 GiB, over a slow connection. */
+const STREAM_SECONDS = 3600;
+const MAX_SAID = 300;
+
+const statusSchema = z.object({
+  header: z.object({ member_id: z.string() }),
+  leader: z.string().default(''),
+});
+
+/** Returns the command that asks the JSON gateway of the member on a host. Keys stay on the host. */
+const gateway = (ip: string, path: string, body: string, seconds: number): string =>
+  'for d in /etc/matryoshka/etcd /etc/kubernetes/pki/etcd; do [ ! -s $d/server.key ] || break; done; ' +
+  `exec curl -sS --noproxy '*' --max-time ${seconds} --cacert $d/ca.crt --cert $d/server.crt --key $d/server.key ` +
+  `-H 'Content-Type: application/json' -d '${body}' 'https://${inUrl(ip)}:2379${path}'`;
+
+/**
+ * Packs what the control planes of a cluster share, as `admit.sh` does for one that joins: the authorities, the key of
+ * ServiceAccounts, the key of encryption at rest.
+ */
+const AUTHORITIES =
+  'cd /etc/kubernetes/pki && more=; for f in matryoshka apiserver-etcd-client.crt apiserver-etcd-client.key; do ' +
+  '[ ! -e $f ] || more="$more $f"; done; ' +
+  'tar -czf - ca.crt ca.key front-proxy-ca.crt front-proxy-ca.key etcd/ca.crt etcd/ca.key sa.key sa.pub $more | base64 -w 0';
+
+/** Returns the etcd of a cluster over its hosts, by the first member that answers, and better not by the leader. */
+export async function liveEtcd(hosts: readonly PlannedHost[], connections: Connections): Promise<LiveEtcd> {
+  const reached = hosts.flatMap(({ member: { ip, duties } }) => {
+    const connection = connections.get(ip);
+    return connection && duties.includes('etcd') ? [{ ip, connection }] : [];
+  });
+  let chosen: (typeof reached)[number] | undefined;
+  const said: string[] = [];
+  for (const one of reached) {
+    const { code, stdout, stderr } = await one.connection
+      .run(gateway(one.ip, '/v3/maintenance/status', '{}', ASK_SECONDS), {
+        timeoutMs: (ASK_SECONDS + 5) * 1000,
+      })
+      .catch((error: unknown) => ({ code: 1, stdout: '', stderr: messageOf(error) }));
+    const status = code === 0 ? statusIn(stdout) : undefined;
+    if (!status) {
+      said.push(`${one.ip}: ${(stderr || stdout).trim().slice(0, MAX_SAID)}`);
+      continue;
+    }
+    chosen = one;
+    if (status.leader !== status.header.member_id) break;
+  }
+  if (!chosen)
+    throw new Error(`no member of etcd answers: ${said.join('; ') || 'no host with a member is reached'}`);
+  const { ip, connection } = chosen;
+  const masters = hosts
+    .filter(({ member }) => isMaster(member))
+    .map(({ member }) => connections.get(member.ip));
+  return {
+    async snapshot(signal) {
+      const output = new PassThrough();
+      const stop = () => output.destroy(new Error('the run ends'));
+      signal.addEventListener('abort', stop, { once: true });
+      void connection
+        .run(gateway(ip, SNAPSHOT_PATH, '{}', STREAM_SECONDS), {
+          output,
+          timeoutMs: (STREAM_SECONDS + 30) * 1000,
+        })
+        .then(
+          ({ code, stderr }) =>
+            code === 0
+              ? output.end()
+              : output.destroy(
+                  new Error(`${ip}: curl ends with code ${code}: ${stderr.trim().slice(0, MAX_SAID)}`),
+                ),
+          (error: unknown) => output.destroy(new Error(messageOf(error))),
+        )
+        .finally(() => signal.removeEventListener('abort', stop));
+      return etcdSnapshot(linesOf(output));
+    },
+    async hashAt(revision) {
+      const { code, stdout, stderr } = await connection.run(
+        gateway(ip, HASH_PATH, JSON.stringify({ revision }), ASK_SECONDS),
+        { timeoutMs: (ASK_SECONDS + 5) * 1000 },
+      );
+      if (code !== 0) throw new Error(`${ip}: ${stderr.trim().slice(0, MAX_SAID)}`);
+      return hashFrom(stdout);
+    },
+    async authorities() {
+      const master = masters.find((one) => one !== undefined);
+      if (!master) throw new Error('no control plane is reached, so the keys of the cluster cannot be saved');
+      const { code, stdout, stderr } = await master.run(AUTHORITIES, { timeoutMs: ASK_SECONDS * 1000 });
+      if (code !== 0 || stdout === '')
+        throw new Error(`the keys of the cluster cannot be read: ${stderr.trim()}`);
+      return Buffer.from(stdout, 'base64');
+    },
+  };
+}
+
+function statusIn(text: string) {
+  try {
+    return statusSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the lines of a stream. Unlike readline alone, it rejects if the stream does. */
+async function* linesOf(input: PassThrough): AsyncGenerator<string> {
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  let failed: Error | undefined;
+  input.once('error', (error) => {
+    failed = error;
+    lines.close();
+  });
+  for await (const line of lines) yield line;
+  if (failed) throw failed;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { type Plan, planFor, type RestoreRequest } from './plan-for.ts';
+import { planHash } from './plan-hash.ts';
+import { restore } from './restore.ts';
+import { snapshot } from './snapshot.ts';
+import { externalEtcd, ip, records, spec } from './testing/planned.fixture.ts';
+
+const offer = { versions: ['v1.34.4'] };
+const present = spec([1, 2, 3], [4, 5]);
+const NAME = '20261129t020000z-7';
+const stored = [{ name: NAME, createdAt: '2026-11-29T02:00:00Z', size: 1 }];
+const asked = { snapshot: NAME, confirmed: '2026-11-29T02:00:00Z', stored };
+
+const planned = (request: RestoreRequest | undefined, of = present): Plan =>
+  planFor(restore, { spec: of, applied: of, hosts: records(of), offer, restore: request });
+const refused = (request: RestoreRequest | undefined, of = present) =>
+  planned(request, of).refusals.map(({ field, reason }) => `${field} ${reason}`);
+
+describe('a restore', () => {
+  it('makes control planes anew, whatever machine they are, and leaves workers as they are', () => {
+    const { hosts, refusals, warnings, snapshot: name } = planned(asked);
+    expect(refusals).toEqual([]);
+    expect(hosts.map(({ member, action }) => [member.ip, action])).toEqual([
+      ...[1, 2, 3].map((last) => [ip(last), 'join']),
+      ...[4, 5].map((last) => [ip(last), 'stay']),
+    ]);
+    expect(hosts.filter(({ action, machineId }) => action === 'join' && machineId !== undefined)).toEqual([]);
+    expect(name).toBe(NAME);
+    expect(warnings.map(({ reason }) => reason).join()).toContain('since 2026-11-29T02:00:00.000Z is lost');
+  });
+
+  it('has another plan hash for another snapshot', () => {
+    const other = { ...asked, snapshot: '20261128t020000z-6', confirmed: '2026-11-28T02:00:00Z', stored: [] };
+    expect(planHash('restore', planned(asked), 7)).not.toBe(planHash('restore', planned(other), 7));
+  });
+
+  it('may confirm an earlier time, and may name a snapshot that no status lists', () => {
+    expect(refused({ ...asked, confirmed: '2026-11-01T00:00:00+01:00', stored: undefined })).toEqual([]);
+  });
+
+  it.each<[string, RestoreRequest | undefined, string]>([
+    ['no snapshot', { stored }, `is required: name the snapshot to restore; the newest are ${NAME}`],
+    ['no request', undefined, 'is required: name the snapshot to restore'],
+    ['a wrong name', { ...asked, snapshot: '../../etc' }, 'is not a name of a snapshot'],
+    ['an unknown one', { ...asked, snapshot: '20261128t020000z-6' }, 'is not in the storage; the newest are'],
+    ['no confirmation', { ...asked, confirmed: undefined }, 'confirm that with 2026-11-29T02:00:00.000Z'],
+    ['a later time', { ...asked, confirmed: '2026-11-29T03:00:00Z' }, 'is later than the snapshot'],
+    ['no time', { ...asked, confirmed: 'yes' }, 'is not a time; confirm that with'],
+  ])('is refused with %s', (_what, request, reason) => {
+    expect(refused(request).join()).toContain(reason);
+  });
+
+  it('is refused for external etcd', () => {
+    expect(refused(asked, externalEtcd([1], [6, 7, 8], [4])).join()).toContain('is not implemented');
+  });
+});
+
+describe('a snapshot', () => {
+  it('is saved while an edit waits for its own operation, and applies nothing of it', () => {
+    const cluster = { ...present.cluster, nodeList: [] };
+    const { refusals, hosts, target } = planFor(snapshot, {
+      spec: { ...present, cluster, etcdSnapshots: { keep: { last: 2 } } },
+      applied: present,
+      hosts: records(present),
+      offer,
+    });
+    expect(refusals).toEqual([]);
+    expect(hosts.every(({ action }) => action === 'stay')).toBe(true);
+    expect(target.cluster.nodeList).toEqual(present.cluster.nodeList);
+    expect(target.etcdSnapshots).toEqual({ keep: { last: 2 } });
+  });
+
+  it('is refused before the cluster is created', () => {
+    const { refusals } = planFor(snapshot, { spec: present, applied: undefined, hosts: [], offer });
+    expect(refusals.map(({ reason }) => reason).join()).toContain('was not created yet');
+  });
+});

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream';
+import { Decrypter, Encrypter, generateIdentity, identityToRecipient } from 'age-encryption';
+import { messageOf } from '#base/errors.ts';
+
+/**
+ * Encrypts and decrypts with age (age-encryption.org/v1), which `age --decrypt` reads as well. Streams: a snapshot is never
+ * in memory as a whole.
+ */
+
+/** Returns a new identity, `AGE-SECRET-KEY-1…`. */
+export const newIdentity = (): Promise<string> => generateIdentity();
+
+/** Whether the text is an identity. */
+export async function isIdentity(text: string): Promise<boolean> {
+  return identityToRecipient(text).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Returns the content encrypted. */
+export async function sealed(content: Readable, identity: string): Promise<Readable> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(identity));
+  return Readable.fromWeb(await encrypter.encrypt(Readable.toWeb(content)));
+}
+
+/** Returns the content decrypted. Each chunk of 64 KiB is authenticated before it is returned. */
+export async function opened(content: Readable, identity: string): Promise<Readable> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  try {
+    return Readable.fromWeb(await decrypter.decrypt(Readable.toWeb(content)));
+  } catch (error) {
+    content.destroy();
+    throw new Error(`it cannot be decrypted with this age-identity: ${messageOf(error)}`, { cause: error });
+  }
+}
