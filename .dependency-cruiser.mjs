@@ -21,6 +21,7 @@ const ROOMS = {
   installer: ['protocol', ...CLIENT, 'runtime/cache', 'api', 'base'],
   snapshots: ['artifacts', 'protocol', 'api', 'base'],
   ansibleinit: ['snapshots', 'protocol', 'precheck', 'ssh', 'api', 'base'],
+  backup: ['cluster-access', 'snapshots/seal.ts', ...CLIENT, 'api', 'base'],
   certificates: [],
   'cluster-access': ['base'],
   controller: [

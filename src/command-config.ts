@@ -43,6 +43,28 @@ export const precheckConfig = z.object({
     .register(SHORT, { letter: 'o' }),
 });
 
+const operatorNamespace = z.string().default('matryoshka-system').describe('Namespace of the operator');
+const metaKubeconfig = z
+  .string()
+  .optional()
+  .describe('Kubeconfig of the meta cluster’s administrator; default: ~/.kube/config');
+export const backupConfig = z.object({
+  to: z.string({ error: 'is missing; name a file' }).describe('File for the backup'),
+  recipient: z
+    .string({ error: 'is missing; write the line age1… that age-keygen prints' })
+    .describe('Public key of age for which the backup is encrypted'),
+  kubeconfig: metaKubeconfig,
+  namespace: operatorNamespace,
+});
+export const restoreConfig = z.object({
+  from: z.string({ error: 'is missing; name a file' }).describe('File of the backup'),
+  identity: z
+    .string({ error: 'is missing; name the file that age-keygen has written' })
+    .describe('File with the key AGE-SECRET-KEY-1… of the backup'),
+  kubeconfig: metaKubeconfig,
+  namespace: operatorNamespace,
+});
+
 const home = (name: string): string => join(homedir(), '.matryoshka', name);
 
 export const bootstrapConfig = z.object({

@@ -3,7 +3,15 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import type { Manager } from '#runtime/process/manager.ts';
-import { bootstrapConfig, checkConfig, listConfig, precheckConfig, pullConfig } from './command-config.ts';
+import {
+  backupConfig,
+  bootstrapConfig,
+  checkConfig,
+  listConfig,
+  precheckConfig,
+  pullConfig,
+  restoreConfig,
+} from './command-config.ts';
 import {
   artifactsConfig,
   controllerConfig,
@@ -130,6 +138,21 @@ once(
     print('\nThe meta cluster is ready.');
     print(`  kubeconfig  ${config.kubeconfigOut}\n  REST API    ${restUrl} (authority: ${config.caOut})`);
   },
+);
+
+once(
+  program,
+  'backup',
+  'Save the clusters, hosts and Secrets of an installation into an encrypted file',
+  backupConfig,
+  async (config, print) => (await import('./programs/backup.ts')).backupCommand(config, print),
+);
+once(
+  program,
+  'restore',
+  'Load a backup into the operator of a new meta cluster',
+  restoreConfig,
+  async (config, print) => (await import('./programs/backup.ts')).restoreCommand(config, print),
 );
 
 /** Exit code if nothing was checked: the hosts are not named, or invalid. */

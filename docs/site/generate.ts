@@ -119,6 +119,8 @@ const TITLES: Readonly<Record<string, string>> = {
   checkConfig: 'matryoshka artifacts check',
   precheckConfig: 'matryoshka precheck',
   bootstrapConfig: 'matryoshka bootstrap',
+  backupConfig: 'matryoshka backup',
+  restoreConfig: 'matryoshka restore',
 };
 
 function configurationPage(): string {

@@ -18,10 +18,14 @@ export async function isIdentity(text: string): Promise<boolean> {
   );
 }
 
-/** Returns the content encrypted. */
-export async function sealed(content: Readable, identity: string): Promise<Readable> {
+/** Returns the content encrypted, for the owner of an identity. */
+export const sealed = async (content: Readable, identity: string): Promise<Readable> =>
+  sealedFor(content, await identityToRecipient(identity));
+
+/** Returns the content encrypted for a recipient, `age1…`, whose identity need not be known. */
+export async function sealedFor(content: Readable, recipient: string): Promise<Readable> {
   const encrypter = new Encrypter();
-  encrypter.addRecipient(await identityToRecipient(identity));
+  encrypter.addRecipient(recipient);
   return Readable.fromWeb(await encrypter.encrypt(Readable.toWeb(content)));
 }
 
