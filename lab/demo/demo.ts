@@ -12,7 +12,7 @@ import { kubectl, kubectlPath } from '../kubectl.ts';
 import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
 import { seen } from '../meta/faults.ts';
 import { type Meta, metaUp } from '../meta/meta.ts';
-import { askService } from '../meta/web.ts';
+import { askService, DEPLOYMENTS, WEB } from '../meta/web.ts';
 import { withLab } from './lease.ts';
 import { pageThroughIngress } from './page.ts';
 import { followHosts } from './progress.ts';
@@ -74,6 +74,10 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   await clock.measure('a page of the cluster, through our Ingress', async () => {
     process.stdout.write(`${await pageThroughIngress(meta, demoKubeconfig, worker)}\n`);
   });
+  await clock.measure('save a snapshot of etcd, and restore it as a test', () =>
+    asked(meta, 'POST', `${PATH}/snapshot`, {}),
+  );
+  await clock.measure('a Deployment is deleted; restore the snapshot', () => restored(meta, worker));
   if (keep) return;
   await clock.measure('delete', async () => {
     await post(meta, 'DELETE', PATH);
@@ -139,6 +143,31 @@ async function replaced(meta: Meta, victim: LabHost, spare: LabHost): Promise<vo
   });
   if (spec.cluster.masterList?.some(({ ip }) => ip === spare.ip)) return reported(`has ${spare.ip} already`);
   await asked(meta, 'POST', `${PATH}/replace`, { from: victim.ip, to: { ip: spare.ip } });
+}
+
+/** Deletes a Deployment, restores the newest snapshot, and waits until the Deployment answers again. */
+async function restored(meta: Meta, worker: LabHost): Promise<void> {
+  const { status } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    namespace: 'default',
+    name: NAME,
+  });
+  const [newest] = status?.etcdSnapshots?.stored ?? [];
+  if (!newest) throw new UsageError('there is no snapshot');
+  const before = await clientOf(await kubeconfigOf(meta, NAME));
+  await before.delete(DEPLOYMENTS, WEB).finally(() => before.close());
+  reported('has lost Deployment web');
+  const body = { snapshot: newest.name, confirmDataLossSince: newest.createdAt };
+  await asked(meta, 'POST', `${PATH}/restore`, body);
+  const kubeconfig = await kubeconfigOf(meta, NAME);
+  await writeFile(demoKubeconfig, kubeconfig, { mode: 0o600 });
+  const after = await clientOf(kubeconfig);
+  try {
+    await after.get(DEPLOYMENTS, WEB);
+    reported('has Deployment web again');
+    process.stdout.write(`${await askService(after, worker.ip)}\n`);
+  } finally {
+    await after.close();
+  }
 }
 
 /** Sends a REST request, shows a line for each host while the operation runs, and returns when it is done. */

@@ -10,6 +10,9 @@ const resource = (group: string, kind: string, plural: string): Resource => ({
   plural,
   namespaced: true,
 });
+/** The kind of the web server of `askService`, which is called `web`. */
+export const DEPLOYMENTS = resource('apps', 'Deployment', 'deployments');
+export const WEB = { namespace: 'default', name: 'web' };
 const NODE_PORT = 30080;
 const ANSWER_MS = 90_000;
 
@@ -19,7 +22,7 @@ const ANSWER_MS = 90_000;
  */
 export async function askService(client: Client, nodeIp: string): Promise<string> {
   const labels = { app: 'web' };
-  const metadata = { namespace: 'default', name: 'web' };
+  const metadata = WEB;
   const deployment: KubeObject & { spec: unknown } = {
     metadata,
     spec: {
@@ -58,7 +61,7 @@ export async function askService(client: Client, nodeIp: string): Promise<string
   };
   const options = { fieldManager: 'matryoshka-lab', force: true };
   await client.apply(resource('', 'ConfigMap', 'configmaps'), configMap, options);
-  await client.apply(resource('apps', 'Deployment', 'deployments'), deployment, options);
+  await client.apply(DEPLOYMENTS, deployment, options);
   await client.apply(resource('', 'Service', 'services'), service, options);
   const url = `http://${nodeIp}:${NODE_PORT}/health`;
   const until = performance.now() + ANSWER_MS;

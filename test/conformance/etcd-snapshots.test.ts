@@ -20,6 +20,7 @@ import { newIdentity } from '#snapshots/seal.ts';
 
 /** Snapshots of a real etcd, over the JSON gateway that a run asks on a host. */
 
+const BUILD_MS = 600_000;
 let [url, dir, identity] = ['', '', ''];
 let member: OwnedProcess | undefined;
 let binaries = '';
@@ -42,7 +43,7 @@ beforeAll(async () => {
   while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) await sleep(50);
   identity = await newIdentity();
   for (let at = 0; at < 200; at += 1) await put(`key-${at}`, 'x'.repeat(5_000));
-});
+}, BUILD_MS);
 
 afterAll(async () => {
   await member?.stop();
