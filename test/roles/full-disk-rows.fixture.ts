@@ -142,7 +142,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
   'manifests/apply.sh': { vars: `MANIFESTS='a ${gzipSync('a').toString('base64')}'\n` },
   'control-plane/init.sh': {
     vars: `POD_CIDR=10.0.0.0/16 SERVICE_CIDR=10.1.0.0/16 ENCRYPTION_AT_REST=yes AUDIT_POLICY=policy PATCHES='kube-apiserver00+json.json ${base64('[]')}' MADE_WITH=this\n${JOIN}`,
-    library: ['control-plane/member.sh', 'control-plane/shared.sh'],
+    library: ['control-plane/member.sh', 'control-plane/shared.sh', 'control-plane/init-library.sh'],
     before: TREES,
     programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
     varies: /\/run\/matryoshka\/token|encryption\.yaml/,
@@ -330,6 +330,35 @@ echo former | tee config.yaml kubeadm-flags.env manifests/etcd.yaml > /dev/null;
     library: ['etcd/etcd.sh'],
     before: `${IN_IMAGE}cd /usr/local/image/*/local/bin
 printf '#!/bin/bash\nfor last; do :; done; echo data > "$last"\n' > etcdctl; printf '#!/bin/sh\necho 1\n' > etcdutl; chmod 755 etcd*`,
+  },
+  'restore/receive.sh': {
+    vars: `SHA256=$(printf data | sha256sum | cut -d' ' -f1) ETCD_IMAGE=docker.io/x:1\n`,
+    before: `${IN_IMAGE}mkdir -p /var/lib/matryoshka/restore; printf data > /var/lib/matryoshka/restore/snapshot.db`,
+  },
+  'restore/stop.sh': {
+    vars: 'RESOLV_NAMESERVERS=10.0.0.2\n',
+    before: `${JOINED}${TREES}mkdir -p /var/lib/etcd/member /etc/kubernetes/manifests /var/lib/kubelet
+echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yaml; echo 'control-plane tree /var/lib/etcd' >> /etc/matryoshka/made`,
+    programs: { kubeadm: ':' },
+    // It is at either place.
+    varies: /\/before-restore\/|\/var\/lib\/etcd\//,
+  },
+  'restore/etcd.sh': {
+    vars: 'NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
+    before: `${ETCD}printf '#!/bin/bash\nwhile [ "$1" != --data-dir ]; do shift; done\nmkdir -p "$2/member" && echo data > "$2/member/db"\n' > etcdutl
+chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore; echo yes > /var/lib/matryoshka/before-restore/complete`,
+  },
+  'restore/start.sh': {
+    vars: JOIN,
+    library: ['control-plane/init-library.sh', 'control-plane/shared.sh'],
+    before: TREES,
+    programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
+    varies: /\/run\/matryoshka\/token/,
+    others: /\/admin\.conf$/,
+  },
+  'restore/finish.sh': {
+    library: ['etcd/etcd.sh'],
+    before: 'mkdir -p /var/lib/matryoshka/before-restore /var/lib/matryoshka/restore',
   },
   'upgrade/member.sh': { vars: MEMBER, library: ['etcd/etcd.sh'], before: IN_IMAGE },
   'fence/take.sh': {

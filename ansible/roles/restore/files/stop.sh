@@ -15,10 +15,16 @@ for component in kube-apiserver etcd kube-controller-manager kube-scheduler; do
 done
 # A restore that did not finish has kept the data of before already.
 if [ ! -e "$kept" ] || [ -e "$kept/finished" ]; then
-  said=$({ rm -rf "$kept" "$kept.new" && mkdir -p "$kept.new/etcd" "$kept.new/kubernetes" &&
-    { [ ! -d /etc/kubernetes ] || cp -a /etc/kubernetes/. "$kept.new/kubernetes/"; } &&
-    find /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found -exec mv -t "$kept.new/etcd" {} + &&
-    mv -T "$kept.new" "$kept" && sync -f "$kept"; } 2>&1) || unfinished "$kept" "$said"
+  said=$({ rm -rf "$kept.new" && mkdir -p "$kept.new/etcd" "$kept.new/kubernetes" &&
+    { [ ! -d /etc/kubernetes ] || cp -a /etc/kubernetes/. "$kept.new/kubernetes/"; } && sync -f "$kept.new" &&
+    rm -rf "$kept" && mv -T "$kept.new" "$kept"; } 2>&1) || unfinished "$kept" "$said" "$kept.new"
+fi
+# Until this mark exists, etcd's folder has only data of before. What was copied halfway is still there, and is copied again.
+if [ ! -e "$kept/complete" ]; then
+  while IFS= read -r -d '' entry; do
+    said=$({ rm -rf "${kept:?}/etcd/${entry##*/}" && mv -t "$kept/etcd" "$entry"; } 2>&1) || unfinished "$kept" "$said"
+  done < <(find /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found -print0)
+  write_file "$kept/complete" 600 $'yes\n' || exit 1
   changed "the former data of etcd is in $kept"
 fi
 # The reset must find no member: it would ask etcd to let it go.
