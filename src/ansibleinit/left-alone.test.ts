@@ -40,11 +40,17 @@ describe('a host that does not answer', () => {
       [master('m1', 'change'), { ...master('m2', 'change'), mayBeAway: true } satisfies PlannedHost],
       'm2',
     ],
+    [
+      'it is a worker, and all control planes are made anew',
+      [master('m1', 'join'), master('m2', 'join'), host('w1', 'stay', 'worker')],
+      'w1',
+    ],
   ])('is skipped if %s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([ip]);
   });
 
   it.each([
+    ['it is a control plane that is made anew', [master('m1', 'join'), master('m2', 'join')], 'm2'],
     ['it joins', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'w1'],
     ['something of it changes', [master('m1', 'stay'), master('m2', 'change')], 'm2'],
     ['it is the only control plane', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'm1'],

@@ -30,9 +30,14 @@ function notNeeded({ hosts }: HostsOfRun, { said, problems }: Found): string[] {
     ({ member: host, action }) =>
       isMaster(host) && (action === 'stay' || action === 'change') && said.has(host.ip),
   );
+  // A restore makes all control planes anew, and does without workers that are away.
+  const masters = hosts.filter(({ member: host }) => isMaster(host));
+  const remade = masters.length > 0 && masters.every(({ action }) => action === 'join');
   const away = new Set(problems.filter(({ check }) => check === 'Unreachable').map(({ ip }) => ip));
   return hosts.flatMap(({ member: { ip }, action, mayBeAway }) =>
-    asked && (action === 'stay' || mayBeAway) && away.has(ip) ? [ip] : [],
+    ((asked && (action === 'stay' || mayBeAway)) || (remade && action === 'stay')) && away.has(ip)
+      ? [ip]
+      : [],
   );
 }
 

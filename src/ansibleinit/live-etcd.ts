@@ -19,7 +19,9 @@ const MAX_SAID = 300;
 
 const statusSchema = z.object({
   header: z.object({ member_id: z.string() }),
-  leader: z.string().default(''),
+  /** Absent or 0: the member has lost its peers, and its data may be old. */
+  leader: z.string().default('0'),
+  isLearner: z.boolean().default(false),
 });
 
 /** Returns the command that asks the JSON gateway of the member on a host. Keys stay on the host. */
@@ -54,6 +56,10 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
     const status = code === 0 ? statusIn(stdout) : undefined;
     if (!status) {
       said.push(`${one.ip}: ${(stderr || stdout).trim().slice(0, MAX_SAID)}`);
+      continue;
+    }
+    if (status.leader === '0' || status.isLearner) {
+      said.push(`${one.ip}: the member has no leader, or is a learner`);
       continue;
     }
     chosen = one;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { isMaster } from '#api/cluster-host.ts';
+import { hasEtcd, isMaster } from '#api/cluster-host.ts';
 import { messageOf } from '#base/errors.ts';
 import { joined } from '#precheck/checks/joined.ts';
 import { checks } from '#precheck/index.ts';
@@ -48,7 +48,9 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
     podNetwork: runSpec.vars['network'] === undefined ? undefined : String(runSpec.vars['network']),
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
     keep: new Set(
-      runSpec.hosts.filter(({ member: host }) => isMaster(host)).map(({ member: host }) => host.ip),
+      runSpec.hosts
+        .filter(({ member: host }) => isMaster(host) || (runSpec.snapshot && hasEtcd(host)))
+        .map(({ member: host }) => host.ip),
     ),
   });
   const found = await unlessCancelled(looking, uplink.cancelled, NOTHING);

@@ -9,7 +9,7 @@ import { editRequest, retryField } from './request.ts';
 const step = (name: string, cut: StepPlan['cut'] = 'between'): StepPlan => ({
   name,
   byRun: true,
-  works: ({ member: host }, all) => host === all.find(({ member }) => hasEtcd(member))?.member,
+  works: ({ member: host }) => hasEtcd(host) || isMaster(host),
   pace: 'one',
   cut,
 });

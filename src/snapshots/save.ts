@@ -80,7 +80,7 @@ export async function save(saving: Saving): Promise<SnapshotReport> {
   );
 
   step(SAVE_STEPS.prune);
-  const stored = await prune(storage, keep, say, signal);
+  const stored = await prune(storage, keep, name, say, signal);
   const { revision, compared } = found ?? { revision: 0, compared: undefined };
   return {
     saved: { name, size: etcd.size, revision, ...(compared === undefined ? {} : { compared }) },
@@ -126,6 +126,7 @@ async function compare(restored: ScratchEtcd & { whole: HashKV }, live: LiveEtcd
 async function prune(
   storage: SnapshotStorage,
   keep: Keep,
+  saved: string,
   say: (message: string) => void,
   signal: AbortSignal,
 ): Promise<SnapshotReport['stored']> {
@@ -136,6 +137,8 @@ async function prune(
   });
   const gone = new Set<string>();
   for (const { name } of superfluous(files, keep)) {
+    // A clock that was ahead may have left names that are later.
+    if (name === saved) continue;
     try {
       await storage.remove(`${name}${SUFFIX}`, signal);
       gone.add(name);

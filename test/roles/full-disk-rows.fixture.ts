@@ -344,7 +344,7 @@ echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yam
     varies: /\/before-restore\/|\/var\/lib\/etcd\//,
   },
   'restore/etcd.sh': {
-    vars: 'NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
+    vars: 'NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t BUMP=1 SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
     before: `${ETCD}printf '#!/bin/bash\nwhile [ "$1" != --data-dir ]; do shift; done\nmkdir -p "$2/member" && echo data > "$2/member/db"\n' > etcdutl
 chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore; echo yes > /var/lib/matryoshka/before-restore/complete`,
   },
