@@ -101,7 +101,7 @@ interface Comparison {
 const verified = (name: string, { revision, compared }: Comparison): string =>
   compared
     ? `${name}: restored, and equal to etcd at revision ${revision}`
-    : `${name}: restored, at revision ${revision}; etcd has compacted that meanwhile, so their hashes were not compared`;
+    : `${name}: restored, at revision ${revision}; etcd gave no hash of that revision, so the data was not compared`;
 
 /**
  * Compares the hash of the restored data with that of the live etcd. Hashes are equal only after the same compaction, as

@@ -2,7 +2,7 @@
 # have lost its quorum, or all of its members.
 umask 077
 kept=$work/before-restore
-# What this makes is the control plane's, and is removed with it.
+# A reset removes what this lists, as a part of the control plane.
 ROLE=control-plane
 mkdir -p "$state" || exit 1
 own tree /var/lib/etcd
@@ -19,6 +19,9 @@ if [ ! -e "$kept" ] || [ -e "$kept/finished" ]; then
     { [ ! -d /etc/kubernetes ] || cp -a /etc/kubernetes/. "$kept.new/kubernetes/"; } && sync -f "$kept.new" &&
     rm -rf "$kept" && mv -T "$kept.new" "$kept"; } 2>&1) || unfinished "$kept" "$said" "$kept.new"
 fi
+# Before any data moves: if this ends here, a later attempt or a restart of the host must not start an etcd without data. The
+# reset must find no member either, since it would ask etcd to remove it.
+rm -rf /etc/matryoshka/joined /etc/kubernetes/manifests /etc/kubernetes/*.conf
 # Until this mark exists, etcd's folder has only data of before. What was copied halfway is still there, and is copied again.
 if [ ! -e "$kept/complete" ]; then
   while IFS= read -r -d '' entry; do
@@ -27,8 +30,6 @@ if [ ! -e "$kept/complete" ]; then
   write_file "$kept/complete" 600 $'yes\n' || exit 1
   changed "the former data of etcd is in $kept"
 fi
-# The reset must find no member: it would ask etcd to let it go.
-rm -rf /etc/matryoshka/joined /etc/kubernetes/manifests /etc/kubernetes/*.conf
 kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
 remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
 write_resolv_conf
