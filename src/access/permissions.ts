@@ -113,6 +113,19 @@ export function onSettings(
   return isSame ? [] : [onKubeconfig(namespace, name)];
 }
 
+/**
+ * Returns the permissions that another Secret for snapshots requires: its key decrypts the authorities of the cluster. Empty
+ * if it stays, or if there was no object, as for settings.
+ */
+export const onSnapshots = (
+  before: Pick<Spec, 'etcdSnapshots'> | undefined,
+  after: Pick<Spec, 'etcdSnapshots'>,
+  { namespace, name }: { namespace: string; name: string },
+): Permission[] =>
+  !before || before.etcdSnapshots?.secret === after.etcdSnapshots?.secret
+    ? []
+    : [onKubeconfig(namespace, name)];
+
 /** Returns the permissions to read the ConfigMaps of files. */
 function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: string): Permission[] {
   const { group, plural: resource } = CONFIG_MAPS;

@@ -43,12 +43,12 @@ export interface RestoreRequest {
 /** Returns the request for a restore in the annotations of a cluster, with those of a request that is not written yet. */
 export const restoreIn = (
   { metadata, status }: Pick<KubernetesCluster, 'metadata' | 'status'>,
-  more: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string | null>> = {},
 ): RestoreRequest => {
   const given = { ...metadata.annotations, ...more };
   return {
-    snapshot: given[annotations.snapshot],
-    confirmed: given[annotations.confirmDataLossSince],
+    snapshot: given[annotations.snapshot] ?? undefined,
+    confirmed: given[annotations.confirmDataLossSince] ?? undefined,
     stored: status?.etcdSnapshots?.stored,
   };
 };

@@ -13,8 +13,8 @@ export interface Present {
 /** The result of a request: the new `spec.cluster`, and problems that only a request can have. */
 export interface Edit {
   change: Partial<ClusterSpec>;
-  /** Annotations that say more about the request. */
-  annotations?: Readonly<Record<string, string>>;
+  /** Annotations that say more about the request; null removes one. */
+  annotations?: Readonly<Record<string, string | null>>;
   problems: Problem[];
 }
 

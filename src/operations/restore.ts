@@ -87,18 +87,20 @@ export const restore = {
     },
     names: { [SNAPSHOT]: 'snapshot', [CONFIRMED]: 'confirmDataLossSince' },
     example: { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' },
-    edit: (_present, { snapshot, confirmDataLossSince }) => ({
+    // A retry keeps what the request before it said. Without one, the confirmation of an earlier restore does not count.
+    edit: (_present, { retry, snapshot, confirmDataLossSince }) => ({
       change: {},
       annotations: {
-        ...(snapshot === undefined ? {} : { [annotations.snapshot]: snapshot }),
-        ...(confirmDataLossSince === undefined
+        ...(retry && snapshot === undefined ? {} : { [annotations.snapshot]: snapshot ?? null }),
+        ...(retry && confirmDataLossSince === undefined
           ? {}
-          : { [annotations.confirmDataLossSince]: confirmDataLossSince }),
+          : { [annotations.confirmDataLossSince]: confirmDataLossSince ?? null }),
       },
       problems: [],
     }),
   }),
   mayChange: [],
+  replacesData: true,
   renewsKubeconfig: true,
   snapshot: 'load',
   planning: {

@@ -41,6 +41,8 @@ export const snapshot = {
   },
   // An edit that waits for its own operation stays as it is.
   check: ({ applied }) => (applied ? [] : [notCreatedYet]),
-  target: ({ applied, spec }) =>
-    applied ? { ...applied, ...(spec.etcdSnapshots ? { etcdSnapshots: spec.etcdSnapshots } : {}) } : spec,
+  target: ({ applied, spec }) => {
+    const { etcdSnapshots: _former, ...rest } = applied ?? spec;
+    return { ...rest, ...(spec.etcdSnapshots ? { etcdSnapshots: spec.etcdSnapshots } : {}) };
+  },
 } satisfies Operation;

@@ -10,13 +10,9 @@ import { messageOf } from '#base/errors.ts';
 /** Returns a new identity, `AGE-SECRET-KEY-1…`. */
 export const newIdentity = (): Promise<string> => generateIdentity();
 
-/** Whether the text is an identity. */
-export async function isIdentity(text: string): Promise<boolean> {
-  return identityToRecipient(text).then(
-    () => true,
-    () => false,
-  );
-}
+/** Returns the recipient of an identity, `age1…`, which only encrypts; undefined if the text is no identity. */
+export const recipientOf = (identity: string): Promise<string | undefined> =>
+  identityToRecipient(identity).catch(() => undefined);
 
 /** Returns the content encrypted, for the owner of an identity. */
 export const sealed = async (content: Readable, identity: string): Promise<Readable> =>

@@ -73,3 +73,34 @@ it('requires the kubeconfig permission for edits of privileged settings', async 
   await expect(patch(bob, 'ruled', open)).rejects.toThrow(/get kubernetesclusters\/kubeconfig.* "ruled"/);
   await patch(bob, 'ruled', { spec: { paused: true } });
 });
+
+it('requires the kubeconfig permission for a restore, and for another key of snapshots', async () => {
+  const { alice, bob } = world.clients;
+  const lacks = /get kubernetesclusters\/kubeconfig.* "saved"/;
+  const key = (secret: string | null) => ({ spec: { etcdSnapshots: { secret } } });
+  const restore = {
+    [annotations.operation]: 'restoring',
+    [annotations.snapshot]: '20261129t020000z-7',
+    [annotations.confirmDataLossSince]: '2026-11-29T02:00:00Z',
+  };
+  await world.created('saved', spec());
+  for (const who of [alice, bob]) {
+    await expect(patch(who, 'saved', key('theirs'))).rejects.toThrow(lacks);
+    await expect(patch(who, 'saved', { metadata: { annotations: restore } })).rejects.toThrow(lacks);
+  }
+  await patch(alice, 'saved', { spec: { etcdSnapshots: { schedule: '0 3 * * *' } } });
+  // Alice has the permission for this name.
+  await world.created('filed', spec());
+  await patch(alice, 'filed', key('theirs'));
+  await expect(patch(bob, 'filed', key(null))).rejects.toThrow(/spec\.etcdSnapshots\.secret: /);
+  await patch(alice, 'filed', { metadata: { annotations: restore } });
+  for (const change of [
+    { [annotations.snapshot]: '20261128t020000z-6' },
+    { [annotations.requestId]: 'another' },
+    { [annotations.confirmDataLossSince]: null },
+  ])
+    await expect(patch(bob, 'filed', { metadata: { annotations: change } })).rejects.toThrow(
+      /operation\]: .*to replace all data of the cluster/,
+    );
+  await patch(bob, 'filed', { metadata: { labels: { team: 'a' } } });
+});

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { creationAnnotations, keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
@@ -63,19 +62,7 @@ const marked = (annotation: string, value: string | null) => ({
 });
 const word = (value: string) => marked(annotations.operation, value);
 
-/** Creates a cluster as the controller leaves it after a creation. */
-const created = (name: string, ...nodes: number[]): Promise<void> => createdAs(name, spec({}, ...nodes));
-
-async function createdAs(name: string, wanted: KubernetesCluster['spec']): Promise<void> {
-  const { controller } = clients;
-  const made = object(
-    name,
-    wanted,
-    creationAnnotations(`id-${name}`, resolveSpec(wanted, world.offer, undefined)),
-  );
-  await controller.create(KUBERNETES_CLUSTERS, made);
-  await keepHosts(admin, namespace, `id-${name}`, made);
-}
+const created = (name: string, ...nodes: number[]): Promise<void> => world.created(name, spec({}, ...nodes));
 
 describe('the webhook, called by the API server', () => {
   it.each<[string, KubernetesCluster, RegExp]>([
@@ -347,7 +334,7 @@ describe('the webhook, called by the API server', () => {
   it('checks the permissions for a policy, and limits the controller to that policy', async () => {
     const { alice, bob, controller } = clients;
     const lists = (...masters: number[]) => ({ cluster: { masterList: masters.map(host) } });
-    await createdAs('remedied', spec({ masterList: [1, 2, 3].map(host) }));
+    await world.created('remedied', spec({ masterList: [1, 2, 3].map(host) }));
     const policy = (value: object | null) => ({ spec: { policy: value } });
     const spares = { replaceFrom: [host(8), host(9)] };
     await expect(patch(bob, 'remedied', policy(spares))).rejects.toThrow(

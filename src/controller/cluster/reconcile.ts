@@ -124,8 +124,13 @@ export function reconciler(
       healthOf: deps.healthOf,
       turnOf: deps.queue.turnOf,
     });
-    const snapshotAccess: EffectDeps['snapshotAccess'] = (spec) =>
-      snapshotAccessOf(client, cluster, spec, deps.snapshotClaim);
+    const snapshotAccess: EffectDeps['snapshotAccess'] = (wanted) =>
+      snapshotAccessOf(
+        { client, clusterStates, claim: deps.snapshotClaim },
+        cluster,
+        snapshot.clusterId,
+        wanted,
+      );
     const { signal, outcome } = decide(snapshot);
     if (isHeldUp(snapshot, outcome)) deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');

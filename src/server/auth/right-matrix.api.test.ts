@@ -65,7 +65,7 @@ const REAL: readonly Case[] = [
   { operationId: 'snapshot', takes: [['update'], own], body: {} },
   {
     operationId: 'restore',
-    takes: [['update'], own],
+    takes: [['update'], own, ['kubeconfig']],
     body: { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' },
   },
   { operationId: 'listSnapshots', takes: [['get']] },

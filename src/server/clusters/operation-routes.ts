@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
 import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
-import { onClusters, onHooks } from '#access/permissions.ts';
+import { onClusters, onHooks, onKubeconfig } from '#access/permissions.ts';
 import { presentSpec } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -77,6 +77,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       const body = commonBody.parse(given);
       const { region, ...key } = addressOf({ params, query, body });
       await auth.allow(person, onClusters('update', key.namespace, key.name));
+      if (operation.replacesData) await auth.allow(person, onKubeconfig(key.namespace, key.name));
       const judge = async (cluster: KubernetesCluster) => {
         refuseOtherVersion(headers, cluster);
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));

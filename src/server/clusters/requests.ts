@@ -72,8 +72,8 @@ export interface Asked {
   word: string;
   person: User;
   change?: Partial<ClusterSpec> | undefined;
-  /** Annotations that say more about the request. */
-  annotations?: Readonly<Record<string, string>> | undefined;
+  /** Annotations that say more about the request; null removes one. */
+  annotations?: Readonly<Record<string, string | null>> | undefined;
   /** Hash of the approved plan. */
   plan?: string | undefined;
   /** Writes what the request needs beside the object; returns a function that reverts it if the request is refused. */

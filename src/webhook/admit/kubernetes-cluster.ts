@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onHooks, onManifests, onSettings, type Permission } from '#access/permissions.ts';
+import {
+  onClusters,
+  onHooks,
+  onKubeconfig,
+  onManifests,
+  onSettings,
+  onSnapshots,
+  type Permission,
+} from '#access/permissions.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -142,6 +150,19 @@ function* permissionsOf(
       field: `metadata.annotations[${annotations.operation}]`,
       explain: (reason) => `${reason}, which "terminating" does`,
     };
+  if (isRestoreAsked({ old, next }, isLetGo))
+    yield {
+      permission: onKubeconfig(key.namespace, key.name),
+      field: `metadata.annotations[${annotations.operation}]`,
+      explain: (reason) => `${reason}, and needs that right to replace all data of the cluster`,
+    };
+  for (const permission of onSnapshots(old?.spec, next.spec, key))
+    yield {
+      permission,
+      field: 'spec.etcdSnapshots.secret',
+      explain: (reason) =>
+        `${reason}, and needs that right to change the key of snapshots, which contain the keys of the cluster`,
+    };
   for (const permission of onManifests(manifestsUsedAnew({ old, next, hosts }), key))
     yield { permission, field: 'spec.addons.manifests', explain: asIs };
   for (const permission of onHooks(hooksUsedAnew({ old, next, hosts }), key))
@@ -153,6 +174,19 @@ function* permissionsOf(
       explain: (reason) =>
         `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors or proxy in kubeadm, which give as much`,
     };
+}
+
+/** Whether the change asks for a restore, or for another one than before. */
+function isRestoreAsked({ old, next }: Pick<Change, 'old' | 'next'>, isLetGo: boolean): boolean {
+  if (operationValueOf(next) !== OPERATION_VALUES.restore.asked) return false;
+  const chosen = (cluster: KubernetesCluster | undefined) =>
+    [
+      annotations.operation,
+      annotations.requestId,
+      annotations.snapshot,
+      annotations.confirmDataLossSince,
+    ].map((name) => cluster?.metadata.annotations?.[name]);
+  return isLetGo || canonicalJson(chosen(old)) !== canonicalJson(chosen(next));
 }
 
 const forbidden = (field: string, reason: string): Judgement => ({

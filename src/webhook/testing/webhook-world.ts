@@ -6,7 +6,9 @@ import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { clustersOf } from '#access/namespace-clusters.ts';
 import { bindRole, clientWith, makeRole, ROLES, tokenOf } from '#access/testing/accounts.ts';
+import { creationAnnotations, keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { shipRights } from '#access/testing/shipped-rights.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster, type Spec } from '#api/kubernetes-cluster.ts';
 import type { Resource } from '#api/meta.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -15,6 +17,7 @@ import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { type LimitsRead, parseLimits } from '#operations/limits.ts';
+import { resolveSpec } from '#operations/resolve.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { webhookApp } from '../app.ts';
@@ -74,6 +77,8 @@ export interface WebhookWorld {
   limits: { now: LimitsRead };
   offer: { versions: string[]; hooks: boolean };
   clients: Readonly<Record<Account, Client>>;
+  /** Creates a cluster as the controller leaves it after a creation. */
+  created(name: string, spec: Spec): Promise<void>;
   /** Returns the full name of an account. */
   user(name: Account): string;
   stop(): Promise<void>;
@@ -157,6 +162,12 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     offer,
     clients,
     user,
+    async created(name, spec) {
+      const marked = creationAnnotations(`id-${name}`, resolveSpec(spec, offer, undefined));
+      const made: KubernetesCluster = { metadata: { namespace, name, annotations: marked }, spec };
+      await clients.controller.create(KUBERNETES_CLUSTERS, made);
+      await keepHosts(admin, namespace, `id-${name}`, made);
+    },
     async stop() {
       await Promise.all([...Object.values(clients), own, admin].map((client) => client.close()));
       await app.close();

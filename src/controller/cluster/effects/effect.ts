@@ -2,7 +2,7 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
-import type { SnapshotAccess } from '#protocol/snapshot.ts';
+import type { SnapshotAccess, SnapshotTask } from '#protocol/snapshot.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
@@ -23,7 +23,7 @@ export interface EffectDeps {
   /** Returns the nodes of the meta cluster. */
   metaNodes(): Promise<readonly MetaNode[]>;
   /** Returns key and storage of the cluster's snapshots. Throws a Refusal if there are none. */
-  snapshotAccess(spec: Spec): Promise<SnapshotAccess>;
+  snapshotAccess(wanted: { spec: Spec; task: SnapshotTask['task'] }): Promise<SnapshotAccess>;
   /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

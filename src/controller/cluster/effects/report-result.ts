@@ -23,6 +23,12 @@ function appliedAnnotations({ cluster, operation, hosts }: Snapshot): Record<str
   };
 }
 
+/** A confirmation is for one restore. */
+const NO_RESTORE = { [annotations.snapshot]: null, [annotations.confirmDataLossSince]: null };
+/** Whether a retry needs no new confirmation. */
+const isRetriable = (operation: Snapshot['operation']): boolean =>
+  operation?.name === 'restore' && operation.result === 'failed';
+
 /** Sets the operation annotation to the result and, after a success, the applied spec beside it. */
 export const reportResult: Perform<'answer'> = ({ word, applied }, snapshot, deps) => {
   const { request, operation, cluster } = snapshot;
@@ -38,6 +44,7 @@ export const reportResult: Perform<'answer'> = ({ word, applied }, snapshot, dep
       // An annotation that was set while the operation ran is the next request; it stays.
       ...(answersOther ? {} : { [annotations.operation]: word }),
       ...(applied && !isOnRecord ? appliedAnnotations(snapshot) : {}),
+      ...(answersOther || isRetriable(operation) ? {} : NO_RESTORE),
     },
   });
 };

@@ -58,7 +58,14 @@ export const startRun: Perform<'start'> = async (
     access: {
       ...access,
       knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)),
-      ...(runSpec.snapshot ? { snapshots: await snapshotAccess(operation?.spec ?? cluster.spec) } : {}),
+      ...(runSpec.snapshot
+        ? {
+            snapshots: await snapshotAccess({
+              spec: operation?.spec ?? cluster.spec,
+              task: runSpec.snapshot.task,
+            }),
+          }
+        : {}),
     },
   });
 };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { keyOf as keyOfCluster, otherCluster, textOf } from '#api/cluster-facts.ts';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -32,6 +33,10 @@ export interface ClusterStates {
   planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
   /** Returns the stored credentials, as of the operation of that sequence or later. */
   accessOf(clusterId: string, sequence?: number): Promise<Access>;
+  /** Returns the pinned recipient of a Secret for snapshots; undefined before its first use. */
+  snapshotKeyOf(clusterId: string, secret: string): Promise<string | undefined>;
+  /** Pins the recipient of a Secret for snapshots. */
+  pinSnapshotKey(clusterId: string, secret: string, recipient: string): Promise<void>;
   drop(clusterId: string, keepTombstone: boolean): Promise<void>;
 }
 
@@ -153,6 +158,12 @@ export function clusterStatesIn(
         'registry-login': secretText(secret, 'registry-login'),
       });
     },
+    snapshotKeyOf: async (clusterId, name) => snapshotKeysIn(await need(clusterId))[name],
+    async pinSnapshotKey(clusterId, name, recipient) {
+      const secret = await need(clusterId);
+      const keys = { ...snapshotKeysIn(secret), [name]: recipient };
+      await save(secret, { [SNAPSHOT_KEYS]: JSON.stringify(keys) });
+    },
     async drop(clusterId, keepTombstone) {
       const secret = await find(clusterId);
       if (!secret) return;
@@ -174,6 +185,12 @@ export function clusterStatesIn(
     },
   };
 }
+
+/** Recipients by the names of the Secrets, as JSON. */
+const SNAPSHOT_KEYS = 'snapshot-keys';
+const snapshotKeysSchema = z.record(z.string(), z.string());
+const snapshotKeysIn = (secret: Secret): Record<string, string> =>
+  snapshotKeysSchema.parse(JSON.parse(secretText(secret, SNAPSHOT_KEYS) ?? '{}'));
 
 const clusterOf = ({ metadata }: KubeObject): string | undefined =>
   metadata.annotations?.[internalAnnotations.cluster];

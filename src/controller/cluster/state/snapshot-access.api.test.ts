@@ -3,6 +3,7 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { newIdentity } from '#snapshots/seal.ts';
+import { clusterStatesIn } from './cluster-state.ts';
 import { snapshotAccessOf } from './snapshot-access.ts';
 
 const test = useNamespace('snapshot-access');
@@ -13,25 +14,30 @@ const cluster = (name: string): KubernetesCluster => ({
   metadata: { namespace: test.namespace, name },
   spec: { cluster: {} },
 });
-/** Returns the access of a cluster whose spec names a Secret with this data, or no Secret. */
-async function accessOf(
-  name: string,
-  data: Record<string, string> | undefined,
-  claim: string | undefined = CLAIM,
+/** Returns the access of a cluster, whose id is its name. */
+async function accessFor(
+  of: KubernetesCluster,
+  secret?: string,
+  { claim = CLAIM, task = 'save' }: { claim?: string | undefined; task?: 'save' | 'load' } = {},
 ) {
+  const { name: id = '' } = of.metadata;
+  const clusterStates = clusterStatesIn(test.client, test.namespace);
+  await clusterStates.bind(id, { namespace: test.namespace, name: id });
+  return snapshotAccessOf({ client: test.client, clusterStates, claim: claim || undefined }, of, id, {
+    spec: { ...of.spec, ...(secret === undefined ? {} : { etcdSnapshots: { secret } }) },
+    task,
+  });
+}
+const secretWith = (name: string, data: Record<string, string>) =>
+  test.client.create<Secret>(SECRETS, {
+    metadata: { namespace: test.namespace, name },
+    data: secretData(data),
+  });
+/** Returns the access of a cluster whose spec names a Secret with this data, or no Secret. */
+async function accessOf(name: string, data: Record<string, string> | undefined) {
   const secret = `${name}-of-the-user`;
-  if (data)
-    await test.client.create<Secret>(SECRETS, {
-      metadata: { namespace: test.namespace, name: secret },
-      data: secretData(data),
-    });
-  const of = cluster(name);
-  return snapshotAccessOf(
-    test.client,
-    of,
-    { ...of.spec, ...(data ? { etcdSnapshots: { secret } } : {}) },
-    claim,
-  );
+  if (data) await secretWith(secret, data);
+  return accessFor(cluster(name), data && secret);
 }
 const S3 = {
   endpoint: 'https://s3.example.com',
@@ -82,15 +88,37 @@ it.each<[string, Record<string, string>, string]>([
 });
 
 it('refuses without a volume of the installation and without storage of the user', async () => {
-  const of = cluster('nowhere');
-  await expect(snapshotAccessOf(test.client, of, of.spec, undefined)).rejects.toThrow(
+  await expect(accessFor(cluster('nowhere'), undefined, { claim: '' })).rejects.toThrow(
     'no volume for snapshots',
   );
   expect(await test.client.find(SECRETS, test.key('nowhere-snapshots'))).toBeUndefined();
 });
 
-it('does not make a Secret that the spec names', async () => {
-  const of = cluster('named');
-  const spec = { ...of.spec, etcdSnapshots: { secret: 'not-there' } };
-  await expect(snapshotAccessOf(test.client, of, spec, CLAIM)).rejects.toThrow('is not there');
+it('does not make a Secret that the spec names, or that a restore needs', async () => {
+  await expect(accessFor(cluster('named'), 'not-there')).rejects.toThrow('is not there');
+  await expect(accessFor(cluster('lost'), undefined, { task: 'load' })).rejects.toThrow('from your copy');
+  const stored = [{ name: '20261129t020000z-7', createdAt: '2026-11-29T02:00:00.000Z', size: 1 }];
+  const saved = { ...cluster('saved'), status: { etcdSnapshots: { stored } } };
+  await expect(accessFor(saved)).rejects.toThrow('from your copy');
+});
+
+it('does not use a default Secret that somebody else has created', async () => {
+  await secretWith('planted-snapshots', { 'age-identity': await newIdentity() });
+  const refused = accessFor(cluster('planted'));
+  await expect(refused).rejects.toThrow('set spec.etcdSnapshots.secret to "planted-snapshots"');
+  await accessFor(cluster('planted'), 'planted-snapshots');
+});
+
+it.each(['default', 'named'])('does not use another key in a %s Secret', async (kind) => {
+  const named = kind === 'named' ? 'keys-of-the-user' : undefined;
+  if (named) await secretWith(named, { 'age-identity': await newIdentity() });
+  const of = cluster(`pinned-${kind}`);
+  const { identity } = await accessFor(of, named);
+  const key = test.key(named ?? `${of.metadata.name}-snapshots`);
+  const write = (text: string) =>
+    test.client.patch(SECRETS, key, { data: secretData({ 'age-identity': text }) }, { type: 'merge' });
+  await write(await newIdentity());
+  await expect(accessFor(of, named)).rejects.toThrow('has another age-identity than before');
+  await write(identity);
+  expect(await accessFor(of, named)).toMatchObject({ identity });
 });

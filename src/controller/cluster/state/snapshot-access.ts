@@ -2,27 +2,42 @@ import { keyOf } from '#api/cluster-facts.ts';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { labels, snapshotsSecretName } from '#api/names.ts';
-import { SNAPSHOT_VOLUME, type SnapshotAccess, snapshotStorageSchema } from '#protocol/snapshot.ts';
+import {
+  SNAPSHOT_VOLUME,
+  type SnapshotAccess,
+  type SnapshotTask,
+  snapshotStorageSchema,
+} from '#protocol/snapshot.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isForbidden } from '#runtime/wire/api-error.ts';
-import { isIdentity, newIdentity } from '#snapshots/seal.ts';
+import { newIdentity, recipientOf } from '#snapshots/seal.ts';
 import { Refusal } from '../decide/refusal.ts';
+import type { ClusterStates } from './cluster-state.ts';
 
 /** The keys of the Secret that configure S3; `endpoint` decides whether it does. */
 const S3_KEYS = ['bucket', 'access-key-id', 'secret-access-key'] as const;
 /** Most S3-compatible servers accept it. */
 const DEFAULT_REGION = 'us-east-1';
 
+/** The present, and what snapshot access may change. */
+export interface SnapshotAccessDeps {
+  client: Client;
+  clusterStates: Pick<ClusterStates, 'snapshotKeyOf' | 'pinSnapshotKey'>;
+  /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
+  claim: string | undefined;
+}
+
 /**
- * Returns key and storage of a cluster's snapshots, from its Secret now. Creates the default Secret with a new key if it is
- * missing: without an owner, since snapshots are of use after their cluster. Throws a Refusal whose message has no value of
- * the Secret.
+ * Returns key and storage of a cluster's snapshots, from its Secret now. The first snapshot creates the default Secret with a
+ * new key: without an owner, since snapshots are of use after their cluster. The key of a Secret is pinned, since a snapshot
+ * has the keys of the cluster: who may write Secrets cannot get these by a key of their own. Throws a Refusal whose message
+ * has no value of the Secret.
  */
 export async function snapshotAccessOf(
-  client: Client,
+  { client, clusterStates, claim }: SnapshotAccessDeps,
   cluster: KubernetesCluster,
-  spec: Spec,
-  claim: string | undefined,
+  clusterId: string,
+  { spec, task }: { spec: Spec; task: SnapshotTask['task'] },
 ): Promise<SnapshotAccess> {
   const { namespace, name: clusterName } = keyOf(cluster);
   const named = spec.etcdSnapshots?.secret;
@@ -35,17 +50,36 @@ export async function snapshotAccessOf(
       throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
     });
   let secret = await find();
-  if (!secret && named === undefined) {
+  // A new key would not read the snapshots that are there.
+  const stored = cluster.status?.etcdSnapshots?.stored ?? [];
+  if (!secret && named === undefined && task === 'save' && stored.length === 0) {
     if (claim === undefined) throw lack(NO_PLACE);
-    await create(client, { namespace, name });
+    const identity = await newIdentity();
+    // Pinned first: no Secret of that name counts if another program creates it in between.
+    await clusterStates.pinSnapshotKey(clusterId, name, (await recipientOf(identity)) ?? '');
+    await create(client, { namespace, name }, identity);
     secret = await find();
   }
-  if (!secret) throw lack('is not there');
+  if (!secret)
+    throw lack(
+      named === undefined
+        ? 'is not there; its snapshots cannot be read without it: create it again from your copy'
+        : 'is not there',
+    );
   const identity = (secretText(secret, 'age-identity') ?? '').trim();
-  if (!(await isIdentity(identity)))
+  const recipient = await recipientOf(identity);
+  if (recipient === undefined)
     throw lack(
       'has no age-identity that can be used; write the line AGE-SECRET-KEY-1… that age-keygen prints',
     );
+  const pinned = await clusterStates.snapshotKeyOf(clusterId, name);
+  if (pinned === undefined && named === undefined)
+    throw lack(
+      `was not created for this cluster by the operator; to use it, set spec.etcdSnapshots.secret to "${name}"`,
+    );
+  if (pinned === undefined) await clusterStates.pinSnapshotKey(clusterId, name, recipient);
+  else if (pinned !== recipient)
+    throw lack('has another age-identity than before; put that back, or name a new Secret with the new key');
   const endpoint = secretText(secret, 'endpoint');
   if (endpoint === undefined) {
     if (claim === undefined) throw lack(NO_PLACE);
@@ -71,15 +105,19 @@ export async function snapshotAccessOf(
 const NO_PLACE =
   'names no storage, and the installation has no volume for snapshots; write age-identity, endpoint, bucket, access-key-id and secret-access-key into it';
 
-async function create(client: Client, { namespace, name }: { namespace: string; name: string }) {
+async function create(
+  client: Client,
+  { namespace, name }: { namespace: string; name: string },
+  identity: string,
+): Promise<void> {
   const secret: Secret = {
     metadata: { namespace, name, labels: { [labels.purpose]: 'snapshots' } },
-    data: secretData({ 'age-identity': await newIdentity() }),
+    data: secretData({ 'age-identity': identity }),
   };
   try {
     await client.create(SECRETS, secret);
   } catch (error) {
-    // Another reconcile created it; its key counts.
+    // Then the pinned key decides whether it counts.
     if (!isAlreadyExists(error)) throw error;
   }
 }
