@@ -22,7 +22,16 @@ const statusSchema = z.object({
   /** Absent or 0: the member has lost its peers, and its data may be old. */
   leader: z.string().default('0'),
   isLearner: z.boolean().default(false),
+  /** Among them alarms: `memberID:<number> alarm:CORRUPT`. */
+  errors: z.array(z.string()).default([]),
 });
+const rangeSchema = z.object({ header: z.object({ revision: z.string() }) });
+const STATUS_PATH = '/v3/maintenance/status';
+const RANGE_PATH = '/v3/kv/range';
+/** Base64 of a zero byte: no key of Kubernetes. */
+const NO_KEY = 'AA==';
+/** etcd's answer for a revision that it no longer has (etcd, rpctypes.ErrGRPCCompacted). */
+const COMPACTED = /required revision has been compacted/;
 
 /** Returns the command that asks the JSON gateway of the member on a host. Keys stay on the host. */
 const gateway = (ip: string, path: string, body: string, seconds: number): string =>
@@ -45,25 +54,28 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
     const connection = connections.get(ip);
     return connection && duties.includes('etcd') ? [{ ip, connection }] : [];
   });
-  let chosen: (typeof reached)[number] | undefined;
+  type Member = (typeof reached)[number];
+  const ask = async ({ ip, connection }: Member, path: string, body: object): Promise<string> => {
+    const { code, stdout, stderr } = await connection
+      .run(gateway(ip, path, JSON.stringify(body), ASK_SECONDS), { timeoutMs: (ASK_SECONDS + 5) * 1000 })
+      .catch((error: unknown) => ({ code: 1, stdout: '', stderr: messageOf(error) }));
+    if (code !== 0) throw new Error(`${ip}: ${(stderr || stdout).trim().slice(0, MAX_SAID)}`);
+    return stdout;
+  };
+  let chosen: Member | undefined;
   const said: string[] = [];
   for (const one of reached) {
-    const { code, stdout, stderr } = await one.connection
-      .run(gateway(one.ip, '/v3/maintenance/status', '{}', ASK_SECONDS), {
-        timeoutMs: (ASK_SECONDS + 5) * 1000,
-      })
-      .catch((error: unknown) => ({ code: 1, stdout: '', stderr: messageOf(error) }));
-    const status = code === 0 ? statusIn(stdout) : undefined;
-    if (!status) {
-      said.push(`${one.ip}: ${(stderr || stdout).trim().slice(0, MAX_SAID)}`);
-      continue;
+    try {
+      const { leader, header } = fitStatus(await ask(one, STATUS_PATH, {}));
+      // A linearizable read makes the member catch up with all that was confirmed to clients.
+      const read = await ask(one, RANGE_PATH, { key: NO_KEY });
+      if (!rangeSchema.safeParse(JSON.parse(read)).success) throw new Error(read.slice(0, MAX_SAID));
+      chosen = one;
+      if (leader !== header.member_id) break;
+    } catch (error) {
+      const reason = messageOf(error);
+      said.push(reason.startsWith(one.ip) ? reason : `${one.ip}: ${reason}`);
     }
-    if (status.leader === '0' || status.isLearner) {
-      said.push(`${one.ip}: the member has no leader, or is a learner`);
-      continue;
-    }
-    chosen = one;
-    if (status.leader !== status.header.member_id) break;
   }
   if (!chosen)
     throw new Error(`no member of etcd answers: ${said.join('; ') || 'no host with a member is reached'}`);
@@ -94,12 +106,17 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
       return etcdSnapshot(linesOf(output));
     },
     async hashAt(revision) {
-      const { code, stdout, stderr } = await connection.run(
-        gateway(ip, HASH_PATH, JSON.stringify({ revision }), ASK_SECONDS),
-        { timeoutMs: (ASK_SECONDS + 5) * 1000 },
-      );
-      if (code !== 0) throw new Error(`${ip}: ${stderr.trim().slice(0, MAX_SAID)}`);
-      return hashFrom(stdout);
+      const others = reached.filter((one) => one !== chosen);
+      const failed: string[] = [];
+      for (const one of [chosen, ...others]) {
+        try {
+          const answer = await ask(one, HASH_PATH, { revision });
+          return COMPACTED.test(answer) ? undefined : hashFrom(answer);
+        } catch (error) {
+          failed.push(messageOf(error));
+        }
+      }
+      throw new Error(`no member of etcd gives the hash of revision ${revision}: ${failed.join('; ')}`);
     },
     async authorities() {
       const master = masters.find((one) => one !== undefined);
@@ -112,12 +129,14 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
   };
 }
 
-function statusIn(text: string) {
-  try {
-    return statusSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+/** Returns the status of a member from which a snapshot may be read. */
+function fitStatus(text: string): z.infer<typeof statusSchema> {
+  const status = statusSchema.parse(JSON.parse(text));
+  const { leader, isLearner, header, errors } = status;
+  if (leader === '0' || isLearner) throw new Error('the member has no leader, or is a learner');
+  if (errors.some((error) => error.includes(`memberID:${header.member_id} alarm:CORRUPT`)))
+    throw new Error("the member's data is corrupt, as etcd says");
+  return status;
 }
 
 /** Returns the lines of a stream. Unlike readline alone, it rejects if the stream does. */

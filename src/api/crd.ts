@@ -39,6 +39,7 @@ const statusSchema = z.object({
       step: text.meta({ description: 'Current step: a play of the playbook.' }),
       hooksDone: z.int().optional().meta({ description: 'Number of hooks that have succeeded.' }),
       startedAt: text.meta({ description: 'Time of acceptance.' }),
+      phaseBefore: text.optional().meta({ description: 'Phase before a snapshot, and after it.' }),
       notBefore: text.optional().meta({ description: 'Earliest start of the next attempt.' }),
       plan: text.optional().meta({ description: 'Plan hash that the user approved.' }),
       snapshot: text.optional().meta({ description: 'Snapshot that the operation restores.' }),

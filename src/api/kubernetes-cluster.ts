@@ -209,6 +209,8 @@ export interface OperationStatus {
   plan?: string;
   /** The snapshot that it restores. */
   snapshot?: string;
+  /** The phase before a snapshot, which is that after it: a snapshot changes nothing. */
+  phaseBefore?: Phase;
   /** When its run was first notified to stop, and by which user; a run that has not begun is not notified. */
   cancelledAt?: string;
   cancelledBy?: string;

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '#base/errors.ts';
@@ -7,6 +7,19 @@ import type { SnapshotStorage } from './storage.ts';
 
 /** A file that is not complete; the next write removes it. */
 const PART = '.part';
+
+/** Share of the volume that stays free: a kubelet evicts pods of its host below 10% (Kubernetes, Node-pressure Eviction). */
+const FREE_SHARE = 0.1;
+
+/** Rejects if a file of that size does not fit beside what others of the volume need. */
+async function checkRoom(path: string, size: number): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  const [left, needed] = [bavail * bsize, Math.ceil(size + FREE_SHARE * blocks * bsize)];
+  if (left < needed)
+    throw new Error(
+      `it has ${left} bytes left, and ${needed} are needed for ${size} bytes, as ${FREE_SHARE * 100}% stay free; remove snapshots, or use S3-compatible storage`,
+    );
+}
 
 /** Stores files in a directory, such as a mounted volume. */
 export function directoryStorage(path: string): SnapshotStorage {
@@ -16,12 +29,13 @@ export function directoryStorage(path: string): SnapshotStorage {
   };
   return {
     place,
-    async write(name, content, signal) {
+    async write(name, content, signal, size = 0) {
       const [to, part] = [join(path, name), join(path, `${name}${PART}`)];
       try {
         await mkdir(path, { recursive: true });
         for (const left of await readdir(path))
           if (left.endsWith(PART)) await rm(join(path, left), { force: true });
+        await checkRoom(path, size);
         await pipeline(content, createWriteStream(part, { mode: 0o600, flush: true }), { signal });
         await rename(part, to);
         // The name must survive a power cut as well (fsync(2)).

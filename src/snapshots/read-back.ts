@@ -1,5 +1,6 @@
-import { mkdir, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkAuthorities } from './authorities.ts';
 import { BUNDLE_FILES, type BundleInfo, unpacked } from './bundle.ts';
 import type { EtcdPrograms } from './etcd-programs.ts';
 import { type HashKV, type ScratchEtcd, withScratchEtcd } from './scratch-etcd.ts';
@@ -15,21 +16,28 @@ export interface ReadBack {
   identity: string;
   /** Brings the programs that restore it into a directory; undefined if the installation has none. */
   programs: ((directory: string, signal: AbortSignal) => Promise<EtcdPrograms>) | undefined;
+  /** Files of keys that this cluster needs, besides those that every cluster needs. */
+  keys: readonly string[];
   /** A directory of its own, which must be on a disk. */
   scratch: string;
   signal: AbortSignal;
 }
 
-/** Decrypts a stored snapshot into the scratch directory. Rejects if any byte of it is not what was written. */
+/**
+ * Decrypts a stored snapshot into the scratch directory. Rejects if any byte of it is not what was written, or if it lacks a
+ * key of the cluster.
+ */
 export async function decrypt(
-  { storage, identity, scratch, signal }: ReadBack,
+  { storage, identity, keys, scratch, signal }: ReadBack,
   name: string,
 ): Promise<BundleInfo> {
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true, mode: 0o700 });
   const content = await storage.read(`${name}${SUFFIX}`, signal);
   try {
-    return await unpacked(await opened(content, identity), scratch);
+    const info = await unpacked(await opened(content, identity), scratch);
+    await checkAuthorities(await readFile(join(scratch, BUNDLE_FILES.authorities)), keys);
+    return info;
   } finally {
     content.destroy();
   }

@@ -16,15 +16,31 @@ import type { SnapshotStorage, StoredFile } from './storage.ts';
 const PART_BYTES = 8 * 1024 * 1024;
 /** Parts that are sent at once; each is in memory. */
 const PARALLEL_PARTS = 2;
-const CONNECT_MS = 10_000;
-/** Time without any byte after which a request is given up. */
-const SILENT_MS = 60_000;
+/** Times after which a request is given up: without a connection, without an answer, without any byte. */
+const LIMITS_MS = { connect: 10_000, answer: 120_000, silent: 60_000 } as const;
 const ATTEMPTS = 3;
+
+/** Codes of errors of certificates, which a user can fix by ca.crt (Node.js, X509 certificate error codes). */
+const CERTIFICATE = /CERT|SIGNATURE|ALTNAME|ISSUER/;
+
+/** Returns the cause of a failed request. */
+function explained(error: unknown): string {
+  // The server's code says more than its text, which may quote anything.
+  if (error instanceof S3ServiceException)
+    return `${error.name} (status ${error.$metadata.httpStatusCode ?? 'none'})`;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isConnection = code !== '' || (error instanceof Error && error.name === 'TimeoutError');
+  // Otherwise a user who chooses the endpoint could find out what listens in the network of the operator.
+  return isConnection && !CERTIFICATE.test(code)
+    ? 'it does not answer; check the endpoint, and whether the meta cluster reaches it'
+    : messageOf(error);
+}
 
 /** Stores files in a bucket of S3-compatible storage, below `<prefix>/<cluster id>/`. */
 export function s3Storage(
   config: Extract<SnapshotStorageConfig, { kind: 's3' }>,
   clusterId: string,
+  limitsMs: Record<keyof typeof LIMITS_MS, number> = LIMITS_MS,
 ): SnapshotStorage {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, authorities } = config;
   const folder = [config.prefix.replaceAll(/^\/+|\/+$/g, ''), clusterId, '']
@@ -42,17 +58,14 @@ export function s3Storage(
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout: CONNECT_MS,
-      requestTimeout: SILENT_MS,
+      connectionTimeout: limitsMs.connect,
+      requestTimeout: limitsMs.answer,
+      throwOnRequestTimeout: true,
+      socketTimeout: limitsMs.silent,
       ...(authorities === undefined ? {} : { httpsAgent: new Agent({ ca: authorities, keepAlive: true }) }),
     },
   });
   const key = (name: string) => `${folder}${name}`;
-  /** The server's code says more than its text, which may quote anything. */
-  const explained = (error: unknown): string =>
-    error instanceof S3ServiceException
-      ? `${error.name} (status ${error.$metadata.httpStatusCode ?? 'none'})`
-      : messageOf(error);
   async function attempt<T>(what: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     try {
       return await run();

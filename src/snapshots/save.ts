@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { type Keep, MAX_LISTED_SNAPSHOTS, SNAPSHOT_NAME, snapshotTime } from '#api/etcd-snapshots.ts';
 import { messageOf } from '#base/errors.ts';
 import type { SnapshotReport } from '#protocol/snapshot.ts';
+import { checkAuthorities } from './authorities.ts';
 import { type BundleInfo, type EtcdData, packed } from './bundle.ts';
 import { decrypt, type ReadBack, SUFFIX, tryRestore } from './read-back.ts';
 import { superfluous } from './retention.ts';
@@ -14,8 +15,8 @@ import type { SnapshotStorage } from './storage.ts';
 export interface LiveEtcd {
   /** Streams etcd's data from a member. */
   snapshot(signal: AbortSignal): Promise<EtcdData>;
-  /** Rejects if etcd has compacted the revision. */
-  hashAt(revision: number): Promise<HashKV>;
+  /** Returns undefined if etcd has compacted the revision. */
+  hashAt(revision: number): Promise<HashKV | undefined>;
   /** Returns authorities and keys of the cluster, as a .tar.gz. */
   authorities(): Promise<Buffer>;
 }
@@ -43,34 +44,43 @@ const snapshotName = (at: Date, sequence: number): string =>
     .replaceAll(/[-:]|\.\d+/g, '')
     .toLowerCase()}-${sequence}`;
 
+/** The end of the name of an empty file beside a snapshot that is not verified yet; such a snapshot does not count. */
+const UNVERIFIED = '.unverified';
+/** Time to remove a snapshot of a run that was cancelled. */
+const REMOVE_MS = 20_000;
+
 /**
  * Saves a snapshot: streams it from etcd into the storage, encrypted; reads it back and restores it as a test; removes those
- * that no rule keeps. If it is not what etcd has, it is removed, and the call rejects.
+ * that no rule keeps. If it is not what etcd has, or if the call is cancelled, it is removed, and the call rejects.
  */
 export async function save(saving: Saving): Promise<SnapshotReport> {
   const { storage, identity, live, info, sequence, keep, now, step, say, signal, scratch } = saving;
   const name = snapshotName(now, sequence);
   step(SAVE_STEPS.save);
   const authorities = await live.authorities();
+  await checkAuthorities(authorities, saving.keys);
   const etcd = await live.snapshot(signal);
   const bundle = packed({ ...info, format: 1, createdAt: now.toISOString() }, authorities, etcd);
-  const content = await sealed(watched(addAbortSignal(signal, bundle)), identity);
-  await storage.write(`${name}${SUFFIX}`, watched(content), signal);
-  say(`${name}: ${etcd.size} bytes of etcd's data are in ${storage.place}`);
-
-  step(SAVE_STEPS.verify);
+  const content = watched(await sealed(watched(addAbortSignal(signal, bundle)), identity));
   let found: Comparison | undefined;
+  let stored = false;
   try {
+    // Whatever ends this process: a file beside which this one stays does not count.
+    await storage.write(`${name}${UNVERIFIED}`, Readable.from([Buffer.from('\n')]), signal);
+    await storage.write(`${name}${SUFFIX}`, content, signal, etcd.size);
+    stored = true;
+    say(`${name}: ${etcd.size} bytes of etcd's data are in ${storage.place}`);
+    step(SAVE_STEPS.verify);
     await decrypt(saving, name);
     found = await tryRestore(saving, (restored) => compare(restored, live));
+    await storage.remove(`${name}${UNVERIFIED}`, signal);
   } catch (error) {
+    const left = await removed(storage, name, AbortSignal.timeout(REMOVE_MS));
     signal.throwIfAborted();
-    const left = await storage.remove(`${name}${SUFFIX}`, signal).then(
-      () => 'it was removed',
-      (reason: unknown) => `it could not be removed either (${messageOf(reason)}): do not use it`,
-    );
+    if (!stored) throw error;
     throw new Error(`snapshot ${name} is not usable: ${messageOf(error)}; ${left}`, { cause: error });
   } finally {
+    content.destroy();
     await rm(scratch, { recursive: true, force: true });
   }
   say(
@@ -80,13 +90,24 @@ export async function save(saving: Saving): Promise<SnapshotReport> {
   );
 
   step(SAVE_STEPS.prune);
-  const stored = await prune(storage, keep, name, say, signal);
+  const listed = await prune(storage, keep, name, say, signal);
   const { revision, compared } = found ?? { revision: 0, compared: undefined };
   return {
     saved: { name, size: etcd.size, revision, ...(compared === undefined ? {} : { compared }) },
-    stored,
+    stored: listed,
   };
 }
+
+/** Removes a snapshot that does not count, and returns what became of it. */
+const removed = async (storage: SnapshotStorage, name: string, signal: AbortSignal): Promise<string> => {
+  try {
+    await storage.remove(`${name}${SUFFIX}`, signal);
+    await storage.remove(`${name}${UNVERIFIED}`, signal);
+    return 'it was removed';
+  } catch (error) {
+    return `it could not be removed either (${messageOf(error)}): do not use it`;
+  }
+};
 
 /** Returns the stream. Its reader sees an error, even if that comes before the reader does; it does not end the process. */
 function watched(stream: Readable): Readable {
@@ -101,7 +122,7 @@ interface Comparison {
 const verified = (name: string, { revision, compared }: Comparison): string =>
   compared
     ? `${name}: restored, and equal to etcd at revision ${revision}`
-    : `${name}: restored, at revision ${revision}; etcd gave no hash of that revision, so the data was not compared`;
+    : `${name}: restored, at revision ${revision}; etcd has compacted that revision, so the data was not compared`;
 
 /**
  * Compares the hash of the restored data with that of the live etcd. Hashes are equal only after the same compaction, as
@@ -109,7 +130,7 @@ const verified = (name: string, { revision, compared }: Comparison): string =>
  */
 async function compare(restored: ScratchEtcd & { whole: HashKV }, live: LiveEtcd): Promise<Comparison> {
   const { revision, compactRevision } = restored.whole;
-  const there = await live.hashAt(revision).catch(() => undefined);
+  const there = await live.hashAt(revision);
   if (!there || there.compactRevision > revision) return { revision };
   if (there.compactRevision > compactRevision) await restored.compact(there.compactRevision);
   const here = await restored.hashAt(revision);
@@ -130,11 +151,16 @@ async function prune(
   say: (message: string) => void,
   signal: AbortSignal,
 ): Promise<SnapshotReport['stored']> {
-  const files = (await storage.list(signal)).flatMap(({ name: file, size }) => {
-    const name = file.endsWith(SUFFIX) ? file.slice(0, -SUFFIX.length) : '';
-    // Anything else is not ours.
-    return SNAPSHOT_NAME.test(name) ? [{ name, size, createdAt: snapshotTime(name) }] : [];
-  });
+  const listed = await storage.list(signal);
+  const named = (end: string) =>
+    listed.flatMap(({ name: file, size }) => {
+      const name = file.endsWith(end) ? file.slice(0, -end.length) : '';
+      // Anything else is not ours.
+      return SNAPSHOT_NAME.test(name) ? [{ name, size, createdAt: snapshotTime(name) }] : [];
+    });
+  const unverified = new Set(named(UNVERIFIED).map(({ name }) => name));
+  for (const name of unverified) say(`${name}: was never verified; ${await removed(storage, name, signal)}`);
+  const files = named(SUFFIX).filter(({ name }) => !unverified.has(name));
   const gone = new Set<string>();
   for (const { name } of superfluous(files, keep)) {
     // A clock that was ahead may have left names that are later.

@@ -13,8 +13,8 @@ export interface StoredFile {
 export interface SnapshotStorage {
   /** The place, for users: a bucket, or the volume. */
   readonly place: string;
-  /** Writes a file completely, or not at all. */
-  write(name: string, content: Readable, signal: AbortSignal): Promise<void>;
+  /** Writes a file completely, or not at all. `size`: its bytes, as far as known; storage without that room rejects first. */
+  write(name: string, content: Readable, signal: AbortSignal, size?: number): Promise<void>;
   /** Returns the content of a file. */
   read(name: string, signal: AbortSignal): Promise<Readable>;
   list(signal: AbortSignal): Promise<StoredFile[]>;

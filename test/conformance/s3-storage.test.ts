@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { fetch } from 'undici';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { sleep } from '#base/clock.ts';
 import { type OwnedProcess, startOwned } from '#lab/apiserver/owned-process.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
@@ -105,7 +107,8 @@ it.each<[string, Partial<Parameters<typeof s3Storage>[0]>, string]>([
   ['a wrong key', { secretAccessKey: 'wrong-secret' }, 'SignatureDoesNotMatch'],
   ['a login that this server does not know', { accessKeyId: 'nobody' }, 'XAdminUserNotFound'],
   ['a missing bucket', { bucket: 'missing' }, 'NoSuchBucket'],
-  ['no server', { endpoint: 'http://127.0.0.1:1' }, 'ECONNREFUSED'],
+  ['no server', { endpoint: 'http://127.0.0.1:1' }, 'it does not answer; check the endpoint'],
+  ['an unknown name', { endpoint: 'http://s3.invalid' }, 'it does not answer; check the endpoint'],
 ])('names the storage and the cause with %s, and no secret', async (_what, over, cause) => {
   const given = open(over);
   const error: unknown = await given.list(signal).catch((caught: unknown) => caught);
@@ -113,6 +116,39 @@ it.each<[string, Partial<Parameters<typeof s3Storage>[0]>, string]>([
   expect(String(error)).toContain(given.place);
   expect(String(error)).not.toMatch(/secret/);
   await expect(given.write('e.age', Readable.from([Buffer.from('e')]), signal)).rejects.toThrow(cause);
+});
+
+/** Returns an endpoint that answers each request with these bytes, and then nothing. */
+async function silentServer(answer: string) {
+  const silent = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(answer));
+  }).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(async () => void silent.close());
+  const address = silent.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return s3Storage(
+    {
+      ...{ kind: 's3', endpoint: `http://127.0.0.1:${address.port}`, bucket: 'b', region: 'us-east-1' },
+      ...{ prefix: '', accessKeyId: ID, secretAccessKey: SECRET },
+    },
+    'abc',
+    { connect: 1000, answer: 300, silent: 300 },
+  );
+}
+
+it('gives up a server that accepts a request and never answers', async () => {
+  const given = await silentServer('');
+  await expect(given.list(signal)).rejects.toThrow('it does not answer');
+  await expect(given.write('g.age', Readable.from([Buffer.from('g')]), signal)).rejects.toThrow(
+    'it does not answer',
+  );
+});
+
+it('gives up a server that stops in the middle of a file', async () => {
+  const given = await silentServer('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegins');
+  await expect(given.read('h.age', signal).then(buffer)).rejects.toThrow();
 });
 
 it('says which file is missing', async () => {

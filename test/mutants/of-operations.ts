@@ -125,8 +125,8 @@ export const ofOperations: readonly Mutant[] = [
   {
     name: 'a snapshot applies an edit that waits',
     file: 'src/operations/snapshot.ts',
-    from: 'applied ? { ...applied,',
-    to: 'applied ? { ...spec,',
+    from: '...rest } = applied ?? spec',
+    to: '...rest } = spec',
     witness: {
       project: 'unit',
       file: 'src/operations/restore.test.ts',

@@ -53,6 +53,7 @@ export async function acceptedOperation(
     step: 'starting',
     ...(agreed === undefined ? {} : { plan: agreed }),
     ...(plan.snapshot === undefined ? {} : { snapshot: plan.snapshot }),
+    ...(operation.snapshot === 'save' ? { phaseBefore: cluster.status?.phase ?? operation.ends } : {}),
     ...(by === undefined ? {} : { requestedBy: by.slice(0, MAX_USER) }),
     startedAt: now.toISOString(),
   };

@@ -1,4 +1,5 @@
 import { appliedOperation } from '#api/cluster-facts.ts';
+import type { RequestRecord } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
@@ -31,17 +32,21 @@ export function isAnswered({
   );
 }
 
+const isSnapshot = ({ word }: RequestRecord): boolean => word === OPERATION_VALUES.snapshot.asked;
+
 /**
  * Whether an operation with this spec began since the last one that succeeded, or was that one. A host that was removed
- * since may be added again; a worker that failed to join is not tried for ever.
+ * since may be added again; a worker that failed to join is not tried for ever. A snapshot applies nothing of the spec.
  */
 export function wasTried({ cluster }: Snapshot): boolean {
   const hash = specHashOf(cluster.spec);
-  const since = appliedOperation(cluster)?.sequence ?? 0;
-  return (
-    cluster.status?.requests?.some(({ specHash, sequence }) => specHash === hash && sequence >= since) ??
-    false
-  );
+  const requests = cluster.status?.requests ?? [];
+  const others = requests.filter((request) => !isSnapshot(request));
+  const applied = appliedOperation(cluster)?.sequence ?? 0;
+  const since = requests.some((request) => isSnapshot(request) && request.sequence === applied)
+    ? Math.max(0, ...others.filter(({ result }) => result === 'finished').map(({ sequence }) => sequence))
+    : applied;
+  return others.some(({ specHash, sequence }) => specHash === hash && sequence >= since);
 }
 
 /** Returns the id of a request to delete: a retried deletion changes it, whatever the operation annotation says. */

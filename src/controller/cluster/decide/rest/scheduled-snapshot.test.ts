@@ -93,6 +93,15 @@ describe('a cluster with a schedule of each hour', () => {
     expect(snapshotDueAt(at({ extraAnnotations: asked }))).toEqual(new Date(now.getTime() + HOUR / 2));
   });
 
+  it('does not wait for a time that only a clock which was ahead has named', () => {
+    expect(decide(at({ newest: -300 })).signal).toBe('snapshot-due');
+    // Saved just now, on a host whose clock is still ahead.
+    const asked = { [annotations.snapshotAskedAt]: ago(0) };
+    const due = snapshotDueAt(at({ newest: -300, extraAnnotations: asked }));
+    expect(due?.getTime()).toBeGreaterThan(now.getTime());
+    expect(due?.getTime()).toBeLessThan(now.getTime() + 2 * HOUR);
+  });
+
   it.each<[string, Given]>([
     ['is paused', { spec: { paused: true } }],
     ['has no valid schedule', { schedule: 'never' }],

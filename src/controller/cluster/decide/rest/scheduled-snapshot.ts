@@ -23,11 +23,21 @@ const LATE_MS = 30 * MINUTE_MS;
 const jitterMs = (clusterId: string): number =>
   (Number.parseInt(sha256(clusterId).slice(0, 8), 16) % (JITTER_MINUTES * 60)) * 1000;
 
-/** Returns the time of the newest snapshot. */
-const newest = ({ cluster }: Snapshot): Date | undefined => {
-  const [first] = cluster.status?.etcdSnapshots?.stored ?? [];
-  return first && new Date(first.createdAt);
-};
+/** The clock of the host that a snapshot was saved on may be ahead by this much. */
+const AHEAD_MS = 10 * MINUTE_MS;
+
+/**
+ * Returns the time of the newest snapshot. If the clock of its host was ahead, that is the time when it was asked for by the
+ * schedule, or the time of an older one.
+ */
+function newest({ cluster, now }: Snapshot): Date | undefined {
+  const times = (cluster.status?.etcdSnapshots?.stored ?? []).map(({ createdAt }) => Date.parse(createdAt));
+  const isAhead = (time: number) => time > now.getTime() + AHEAD_MS;
+  const asked = Date.parse(cluster.metadata.annotations?.[annotations.snapshotAskedAt] ?? '');
+  const known = times.filter((time) => !isAhead(time));
+  const all = times.some(isAhead) && !Number.isNaN(asked) ? [...known, asked] : known;
+  return all.length === 0 ? undefined : new Date(Math.max(...all));
+}
 
 /** Returns the scheduled time after `from`, with the delay of this cluster. */
 function scheduledAfter({ cluster, clusterId }: Snapshot, from: Date): Date | undefined {

@@ -143,6 +143,7 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
 }
 
 function phaseAfter(operation: OperationStatus): Phase {
+  if (operation.phaseBefore !== undefined) return operation.phaseBefore;
   if (operation.result === 'finished') return findOperation(operation.name)?.ends ?? 'Running';
   return isResetAgain(operation) ? 'Running' : 'Failed';
 }
@@ -176,9 +177,10 @@ function stallOf(
 ): Stall | undefined {
   if (found) return found;
   if (running || operation?.result === undefined || operation.result === 'finished') return undefined;
-  if (isResetAgain(operation)) return undefined;
-  // The failed change is no longer requested: the spec equals what is applied again.
-  if (operation.name !== 'delete' && isWhatIsThere(snapshot)) return undefined;
+  // Nothing waits for a snapshot; condition SnapshotsCurrent and an Event report its failure.
+  if (isResetAgain(operation) || operation.name === 'snapshot') return undefined;
+  // The failed change is no longer requested: the spec equals what is applied again. A restore changes no spec.
+  if (!['delete', 'restore'].includes(operation.name) && isWhatIsThere(snapshot)) return undefined;
   return operation.result === 'cancelled'
     ? { reason: 'Cancelled', message }
     : { reason: 'OperationFailed', message: `${reason}: ${message}` };
@@ -222,14 +224,23 @@ function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Sta
   if (running)
     return condition('UpToDate', 'False', operation?.word ?? 'Running', `${operation?.word} is under way`);
   if (stalled) return condition('UpToDate', 'False', stalled.reason, stalled.message.slice(0, MAX_MESSAGE));
-  const { applied, cluster, request } = snapshot;
+  const { applied, cluster } = snapshot;
   const done = condition('UpToDate', 'True', 'Applied', 'the cluster is what the spec says');
-  // When an operation ends, the applied spec is not on record yet; the spec that was accepted with it decides.
-  const justEnded = operation?.result === 'finished' && cluster.status?.operation?.result === undefined;
-  if (justEnded && operation.specHash === specHashOf(cluster.spec)) return done;
+  const endsNow = operation?.result !== undefined && cluster.status?.operation?.result === undefined;
+  // When an operation ends, the applied spec is not on record yet; the spec that was accepted with it decides. A snapshot
+  // applies nothing.
+  const hasApplied = endsNow && operation.result === 'finished' && operation.name !== 'snapshot';
+  if (hasApplied && operation.specHash === specHashOf(cluster.spec)) return done;
+  const isAnswer =
+    endsNow &&
+    snapshot.request?.word === operation.word &&
+    snapshot.request.requestId === operation.requestId;
+  const request = isAnswer ? undefined : snapshot.request;
   if (applied && !request && infer(applied, cluster.spec).kind === 'nothing') return done;
   const why = request
     ? `${request.word} is asked and has not begun`
-    : `nothing was asked for yet; set annotation ${annotations.operation} to "${OPERATION_VALUES.create.asked}"`;
-  return condition('UpToDate', 'False', request ? 'Asked' : 'NotRequested', why);
+    : applied
+      ? 'the spec was edited since it was applied'
+      : `nothing was asked for yet; set annotation ${annotations.operation} to "${OPERATION_VALUES.create.asked}"`;
+  return condition('UpToDate', 'False', request ? 'Asked' : applied ? 'Edited' : 'NotRequested', why);
 }

@@ -63,6 +63,8 @@ export function summaryOf(
       0,
       LONGEST,
     );
+  if (operation?.name === 'snapshot' && operation.result === 'failed')
+    return `${phase}; snapshot failed: ${reason}`.slice(0, LONGEST);
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
   return phase === '' && !created
     ? `not asked for yet: annotate ${annotations.operation}=${OPERATION_VALUES.create.asked}`
