@@ -120,6 +120,7 @@ export const restore = {
       { name: 'Join hosts', works: isControlPlane, installs: true, pace: 'all', cut: 'between' },
       { name: 'Wait for the cluster', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Fetch the kubeconfig', works: isControlPlane, pace: 'one', cut: 'between' },
+      { name: 'Remove former data', works: isControlPlane, pace: 'all', cut: 'between' },
     ],
   },
   check: (situation) => [

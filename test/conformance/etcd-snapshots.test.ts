@@ -317,10 +317,13 @@ it('does not count a snapshot of a run that ended while it verified it, and remo
   const lost = saving();
   const never = new Promise<undefined>(() => {});
   const verifying = Promise.withResolvers<void>();
-  const stuck = { ...live, hashAt: () => {
+  const stuck = {
+    ...live,
+    hashAt: () => {
       verifying.resolve();
       return never;
-    } };
+    },
+  };
   void save({ ...lost, live: stuck });
   await verifying.promise;
   const left = await readdir(lost.place);

@@ -336,7 +336,7 @@ printf '#!/bin/bash\nfor last; do :; done; echo data > "$last"\n' > etcdctl; pri
     before: `${IN_IMAGE}mkdir -p /var/lib/matryoshka/restore; printf data > /var/lib/matryoshka/restore/snapshot.db`,
   },
   'restore/stop.sh': {
-    vars: 'RESOLV_NAMESERVERS=10.0.0.2\n',
+    vars: 'RESOLV_NAMESERVERS=10.0.0.2 SEQUENCE=7\n',
     before: `${JOINED}${TREES}mkdir -p /var/lib/etcd/member /etc/kubernetes/manifests /var/lib/kubelet
 echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yaml; echo 'control-plane tree /var/lib/etcd' >> /etc/matryoshka/made`,
     programs: { kubeadm: ':' },
@@ -344,9 +344,9 @@ echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yam
     varies: /\/before-restore\/|\/var\/lib\/etcd\//,
   },
   'restore/etcd.sh': {
-    vars: 'NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t BUMP=1 SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
+    vars: 'SEQUENCE=7 NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t BUMP=1 SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
     before: `${ETCD}printf '#!/bin/bash\nwhile [ "$1" != --data-dir ]; do shift; done\nmkdir -p "$2/member" && echo data > "$2/member/db"\n' > etcdutl
-chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore; echo yes > /var/lib/matryoshka/before-restore/complete`,
+chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore/7; echo yes > /var/lib/matryoshka/before-restore/7/complete`,
   },
   'restore/start.sh': {
     vars: JOIN,
@@ -357,8 +357,9 @@ chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore; ec
     others: /\/admin\.conf$/,
   },
   'restore/finish.sh': {
+    vars: 'SEQUENCE=7\n',
     library: ['etcd/etcd.sh'],
-    before: 'mkdir -p /var/lib/matryoshka/before-restore /var/lib/matryoshka/restore',
+    before: 'mkdir -p /var/lib/matryoshka/before-restore/7 /var/lib/matryoshka/restore',
   },
   'upgrade/member.sh': { vars: MEMBER, library: ['etcd/etcd.sh'], before: IN_IMAGE },
   'fence/take.sh': {

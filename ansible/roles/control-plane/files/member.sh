@@ -18,8 +18,11 @@ begin_anew() {
   [ -n "$(ls -A /etc/kubernetes/manifests 2>/dev/null)" ] || [ -e /etc/kubernetes/admin.conf ] ||
     [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /var/lib/kubelet/config.yaml ] || ! is_empty /var/lib/etcd || return 0
   "${1:-true}"
-  kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
-  remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
+  # The data of before a restore stays; that phase would empty the folder.
+  local kept=
+  [ ! -e /var/lib/etcd/.before-restore ] || kept=--skip-phases=remove-etcd-member
+  kubeadm reset -f --cleanup-tmp-dir $kept > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
+  remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .before-restore || exit 1
   ! is_made file /etc/cni/net.d/10-flannel.conflist || rm -f /etc/cni/net.d/10-flannel.conflist
   write_resolv_conf
   changed 'reset after a try that was cut short'

@@ -2,7 +2,7 @@
 umask 077
 data=/var/lib/etcd/.restored
 # Otherwise etcd's folder could have data of before.
-[ -e "$work/before-restore/complete" ] || fail 'the control plane of this host was not stopped by a restore; ask for the restore again'
+[ -e "$work/before-restore/$SEQUENCE/complete" ] || fail 'the control plane of this host was not stopped by a restore; ask for the restore again'
 mkdir -p /etc/kubernetes/pki || exit 1
 untar_into /etc/kubernetes/pki "$AUTHORITIES"
 rm -rf "$data"

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostFolder } from './role-script.fixture.ts';
+
+/** Which data of before a restore keeps, and when it goes. A directory represents a control plane. */
+const ansible = join(import.meta.dirname, '../..', 'ansible');
+const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
+
+let root = '';
+const etcd = () => join(root, 'var/lib/etcd');
+beforeEach(async () => {
+  root = await hostFolder();
+  await mkdir(join(root, 'etc/kubernetes/manifests'), { recursive: true });
+  await writeFile(join(root, 'etc/kubernetes/manifests/etcd.yaml'), 'pod');
+  await appendFile(join(root, 'etc/matryoshka/made'), 'control-plane tree /var/lib/etcd\n');
+  await begins('original');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+/** Puts data into etcd's folder. */
+async function begins(data: string): Promise<void> {
+  await mkdir(join(etcd(), 'member'), { recursive: true });
+  await writeFile(join(etcd(), 'member/db'), data);
+}
+
+/** Runs a script of the restore of that sequence. `OWN_DISK`: whether etcd has a disk of its own. */
+async function run(script: 'stop' | 'finish', sequence: number, own = '') {
+  const text = `${read('files/prelude.sh')}
+    systemctl() { :; }; ctr() { :; }; kubeadm() { echo "$*" > "$R/kubeadm"; }; sync() { :; }; write_resolv_conf() { :; }
+    forget_programs() { :; }; mountpoint() { [ -n "${own}" ]; }
+    ${read(`roles/restore/files/${script}.sh`)}`;
+  const env = { MATRYOSHKA_ROOT: root, SEQUENCE: String(sequence) };
+  const { exitCode, stderr } = await execa('/bin/bash', ['--norc', '-c', text], { env, reject: false });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+}
+
+describe.each([
+  ['var/lib/matryoshka/before-restore', '', '/etcd'],
+  ['var/lib/etcd/.before-restore', 'yes', ''],
+])('in %s', (folder, own, below) => {
+  const keptBy = (sequence: number) =>
+    readFile(join(root, folder, `${sequence}${below}/member/db`), 'utf8').catch(() => undefined);
+
+  it('keeps the original data through attempts that fail, until a later restore has succeeded', async () => {
+    await run('stop', 7, own);
+    expect(await keptBy(7)).toBe('original');
+    expect(existsSync(join(etcd(), 'member'))).toBe(false);
+    expect(existsSync(join(root, 'etc/kubernetes/manifests'))).toBe(false);
+    // Otherwise kubeadm would empty etcd's folder.
+    expect(await readFile(join(root, 'kubeadm'), 'utf8')).toContain('--skip-phases=remove-etcd-member');
+
+    // A second attempt of the operation drops what the first one has made.
+    await begins('half of 7');
+    await run('stop', 7, own);
+    expect(await keptBy(7)).toBe('original');
+    expect(existsSync(join(etcd(), 'member'))).toBe(false);
+
+    // It failed. The next operation keeps everything, and succeeds.
+    await begins('whole of 7');
+    await run('stop', 8, own);
+    await run('finish', 8, own);
+    expect([await keptBy(7), await keptBy(8)]).toEqual(['original', 'whole of 7']);
+
+    await begins('of 8');
+    await run('stop', 9, own);
+    expect(await keptBy(7)).toBe('original');
+    await run('finish', 9, own);
+    expect([await keptBy(7), await keptBy(8), await keptBy(9)]).toEqual([undefined, undefined, 'of 8']);
+    // Interrupted and run again, it removes no more.
+    await run('finish', 9, own);
+    expect(await keptBy(9)).toBe('of 8');
+  });
+
+  it('keeps the keys of before, and continues a move that was interrupted', async () => {
+    await writeFile(join(etcd(), 'other'), 'file');
+    await run('stop', 7, own);
+    const before = join(root, 'var/lib/matryoshka/before-restore/7');
+    expect(await readdir(join(before, 'kubernetes/manifests'))).toEqual(['etcd.yaml']);
+    // As if it had ended before the last entry was moved.
+    await rm(join(before, 'complete'));
+    await writeFile(join(etcd(), 'later'), 'file');
+    await run('stop', 7, own);
+    expect(await keptBy(7)).toBe('original');
+    expect((await readdir(join(root, folder, `7${below}`))).toSorted()).toEqual(['later', 'member', 'other']);
+  });
+});
