@@ -5,6 +5,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { isResultValue } from '#api/operation-values.ts';
 import { UsageError } from '#base/errors.ts';
+import { labReleases } from '../artifacts/lab-releases.ts';
 import type { Say } from '../artifacts/progress.ts';
 import { docker, dockerOrUndefined } from '../hosts/docker.ts';
 import { keyPath, type LabHost, labDir } from '../hosts/places.ts';
@@ -52,7 +53,10 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   const [worker, spare] = meta.hosts.slice(3);
   const victim = masters.at(-1);
   if (!worker || !spare || !victim) throw new UsageError(`the demo needs ${HOSTS} hosts`);
-  const base = { masterList: entries(masters), nodeList: entries([worker]) };
+  const [newest, older] = labReleases;
+  // With the older release, there is something to upgrade to.
+  const kubeVersion = stage < 5 ? newest.kubernetes : (older ?? newest).kubernetes;
+  const base = { masterList: entries(masters), nodeList: entries([worker]), kubeVersion };
   await clock.measure('create: 3 control planes, 1 worker, to Running', async () => {
     const found = await foundCluster(meta);
     if (found?.status?.phase === 'Running') return reported('is there already');
@@ -78,6 +82,12 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
     asked(meta, 'POST', `${PATH}/snapshot`, {}),
   );
   await clock.measure('a Deployment is deleted; restore the snapshot', () => restored(meta, worker));
+  // A control plane more takes a minute more.
+  await clock.measure('scale down to one control plane', () => oneControlPlane(meta));
+  if (older)
+    await clock.measure(`upgrade from ${older.kubernetes} to ${newest.kubernetes}`, () =>
+      upgraded(meta, newest.kubernetes),
+    );
   if (keep) return;
   await clock.measure('delete', async () => {
     await post(meta, 'DELETE', PATH);
@@ -115,15 +125,12 @@ async function scaled(
   route: 'scaleup' | 'scaledown',
   workers: readonly LabHost[],
 ): Promise<void> {
-  const { spec } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
-    namespace: 'default',
-    name: NAME,
-  });
-  const present = new Set(spec.cluster.nodeList?.map(({ ip }) => ip));
-  if (present.size === workers.length && workers.every(({ ip }) => present.has(ip)))
+  const { spec } = await present(meta);
+  const there = new Set(spec.cluster.nodeList?.map(({ ip }) => ip));
+  if (there.size === workers.length && workers.every(({ ip }) => there.has(ip)))
     return reported('has these workers');
   // This follows only an interrupted run: its workers are there, and the next step removes them.
-  if (route === 'scaleup' && present.size > workers.length) return reported('has more workers');
+  if (route === 'scaleup' && there.size > workers.length) return reported('has more workers');
   await asked(meta, 'POST', `${PATH}/${route}`, { nodeList: entries(workers) });
 }
 
@@ -137,20 +144,28 @@ async function killed(victim: LabHost, worker: LabHost): Promise<void> {
 }
 
 async function replaced(meta: Meta, victim: LabHost, spare: LabHost): Promise<void> {
-  const { spec } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
-    namespace: 'default',
-    name: NAME,
-  });
+  const { spec } = await present(meta);
   if (spec.cluster.masterList?.some(({ ip }) => ip === spare.ip)) return reported(`has ${spare.ip} already`);
   await asked(meta, 'POST', `${PATH}/replace`, { from: victim.ip, to: { ip: spare.ip } });
 }
 
+const present = (meta: Meta) =>
+  meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace: 'default', name: NAME });
+
+async function oneControlPlane(meta: Meta): Promise<void> {
+  const { masterList = [] } = (await present(meta)).spec.cluster;
+  if (masterList.length === 1) return reported('has one control plane');
+  await asked(meta, 'POST', `${PATH}/scaledown`, { masterList: masterList.slice(0, 1) });
+}
+
+async function upgraded(meta: Meta, kubeVersion: string): Promise<void> {
+  if ((await present(meta)).status?.version === kubeVersion) return reported(`is of ${kubeVersion}`);
+  await asked(meta, 'POST', `${PATH}/update`, { kubeVersion });
+}
+
 /** Deletes a Deployment, restores the newest snapshot, and waits until the Deployment answers again. */
 async function restored(meta: Meta, worker: LabHost): Promise<void> {
-  const { status } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
-    namespace: 'default',
-    name: NAME,
-  });
+  const { status } = await present(meta);
   const [newest] = status?.etcdSnapshots?.stored ?? [];
   if (!newest) throw new UsageError('there is no snapshot');
   const before = await clientOf(await kubeconfigOf(meta, NAME));

@@ -93,10 +93,10 @@ export function onHooks(
   return files.length === 0 ? [] : [running, ...reading(files, namespace)];
 }
 
-/** Returns the settings that decide which programs run in a cluster, and who has which access there. */
+/** Returns the settings that decide which programs run in a cluster, who has which access there, and what is logged. */
 const ruling = ({ cluster: { imagesRegistry, kubeadm = {} } }: Pick<Spec, 'cluster'>) => {
-  const { kubelet, patches, registryMirrors, proxy } = kubeadm;
-  return { imagesRegistry, kubelet, patches, registryMirrors, proxy };
+  const { kubelet, patches, registryMirrors, proxy, audit } = kubeadm;
+  return { imagesRegistry, kubelet, patches, registryMirrors, proxy, audit };
 };
 
 /**

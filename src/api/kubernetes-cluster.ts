@@ -124,7 +124,7 @@ export const clusterSchema = z.object({
     .meta({ description: 'Registry that has all images directly below this path.' }),
   kubeadm: kubeadmSchema
     .optional()
-    .meta({ description: 'Settings for the creation. They cannot be changed later yet.' }),
+    .meta({ description: 'Settings of components. Operation reconfigure changes them.' }),
   drain: drainSchema.optional().meta({
     description:
       'How nodes are drained before they leave or are upgraded. An edit of this field alone starts no operation.',

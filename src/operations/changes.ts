@@ -1,6 +1,8 @@
 import { clusterHostsOf, DUTIES, type Duty, hasEtcd, isMaster } from '#api/cluster-host.ts';
 import { LISTS, type ListName } from '#api/host.ts';
+import { type Kubeadm, kubeadmSchema } from '#api/kubeadm.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
+import type { Patch } from '#api/patches.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { comparable } from './spec-hash.ts';
@@ -17,6 +19,8 @@ export type ChangeKind =
   | 'etcd moved'
   | 'labels'
   | 'version'
+  /** Settings of components in `spec.cluster.kubeadm`. */
+  | 'settings'
   | 'other';
 
 export interface Change {
@@ -63,6 +67,28 @@ function dutyChanges(
   return [{ kind: 'other', field, ip }];
 }
 
+/** Settings that no operation changes: data in etcd and manifests of add-ons depend on them. */
+const FIXED_SETTINGS: readonly (keyof Kubeadm)[] = ['encryptionAtRest'];
+const FIXED_PATCHES: readonly Patch['target'][] = ['etcd', 'corednsdeployment'];
+
+/** Lists the differences of `spec.cluster.kubeadm`. */
+function settingChanges(before: Kubeadm = {}, after: Kubeadm): Change[] {
+  // A setting that is off is the same as one that is not there.
+  const differ = (of: (kubeadm: Kubeadm) => unknown): boolean =>
+    canonicalJson([of(before) || null]) !== canonicalJson([of(after) || null]);
+  const fixedPatches = ({ patches = [] }: Kubeadm) =>
+    patches.filter(({ target }) => FIXED_PATCHES.includes(target));
+  const isFixed = (field: keyof Kubeadm): boolean =>
+    FIXED_SETTINGS.includes(field) || (field === 'patches' && differ(fixedPatches));
+  return kubeadmSchema
+    .keyof()
+    .options.filter((field) => differ((kubeadm) => kubeadm[field]))
+    .map((field) => ({
+      kind: isFixed(field) ? 'other' : 'settings',
+      field: `spec.cluster.kubeadm.${field}`,
+    }));
+}
+
 /** Lists the differences of two specs. */
 export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const [old, next] = [clusterOf(applied), clusterOf(wanted)];
@@ -71,11 +97,14 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   );
   // An absent field means "unchanged", so only fields that are present can differ.
   const changes: Change[] = fields
+    .filter((field) => field !== 'kubeadm')
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
     .map((field) => ({
       kind: field === 'kubeVersion' ? 'version' : 'other',
       field: `spec.cluster.${field}`,
     }));
+  if (wanted.cluster.kubeadm)
+    changes.push(...settingChanges(applied.cluster.kubeadm, wanted.cluster.kubeadm));
   const [before, after] = [clusterHostsOf(applied.cluster), clusterHostsOf(wanted.cluster)];
   const goesBack = ![...after.values()].some((host) => hasEtcd(host) && !isMaster(host));
   for (const ip of new Set([...before.keys(), ...after.keys()])) {
@@ -120,6 +149,7 @@ const BUT: Readonly<Record<ChangeKind, string>> = {
   'etcd members removed': removed,
   'etcd moved': 'gets or loses its etcd member; ask for "moving-etcd" to have that, or set the list back',
   labels: 'has other labels or taints; ask for "relabeling" to change those',
+  settings: 'is another setting; ask for "reconfiguring" to change it, or set it back',
   version: 'is another version; ask for "updating" to upgrade, or set it back',
   other: 'cannot be changed by an operation that is offered; set it back',
 };

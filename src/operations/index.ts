@@ -5,6 +5,7 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { moveEtcd } from './move-etcd.ts';
 import type { Operation } from './operation.ts';
+import { reconfigure } from './reconfigure.ts';
 import { relabel } from './relabel.ts';
 import { renew } from './renew.ts';
 import { repair } from './repair.ts';
@@ -21,6 +22,7 @@ export const operations: readonly Operation[] = [
   create,
   scaleUp,
   scaleDown,
+  reconfigure,
   relabel,
   replace,
   moveEtcd,

@@ -47,7 +47,7 @@ it('names the hosts of each part of an edit with several operations', () => {
   });
 });
 
-it('refuses changes of creation-only settings, and keeps omitted ones', () => {
+it('waits for a confirmation of changed settings, refuses some, and keeps omitted ones', () => {
   const made = (kubeadm?: Spec['cluster']['kubeadm']): Spec => ({
     cluster: { ...present.cluster, ...(kubeadm ? { kubeadm } : {}) },
   });
@@ -56,10 +56,21 @@ it('refuses changes of creation-only settings, and keeps omitted ones', () => {
   expect(infer(applied, made({ kubelet: { maxPods: 50 }, certSANs: ['a'] }))).toEqual({ kind: 'nothing' });
   for (const edited of [{ certSANs: ['a'] }, { certSANs: ['b'], kubelet: { maxPods: 50 } }, {}])
     expect(infer(applied, made(edited))).toMatchObject({
-      kind: 'not-offered',
-      message: 'spec.cluster.kubeadm cannot be changed yet; put back what the cluster was made with',
-      fields: ['spec.cluster.kubeadm'],
+      kind: 'needs-confirmation',
+      operation: { name: 'reconfigure' },
     });
+  const as = { certSANs: ['a'], kubelet: { maxPods: 50 } };
+  const patches = [{ target: 'etcd' as const, merge: { metadata: {} } }];
+  for (const [field, more] of Object.entries({
+    encryptionAtRest: { encryptionAtRest: true },
+    patches: { patches },
+  }))
+    expect(infer(applied, made({ ...as, ...more }))).toMatchObject({
+      kind: 'not-offered',
+      message: `spec.cluster.kubeadm.${field} cannot be changed yet; put back what the cluster was made with`,
+    });
+  // A setting that is off is the same as one that is left out.
+  expect(infer(applied, made({ ...as, encryptionAtRest: false }))).toEqual({ kind: 'nothing' });
   const offer = { versions: ['v1.34.4'] };
   expect(resolveSpec(made(), offer, 'v1.34.4', applied).cluster.kubeadm).toEqual(applied.cluster.kubeadm);
 });

@@ -19,13 +19,15 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
   'etcd members removed': 'removes members of etcd',
   'etcd moved': 'moves etcd',
   labels: 'changes labels or taints',
+  settings: 'changes settings',
   version: 'changes the Kubernetes version',
   other: 'changes other fields',
 };
 
 /** Fields that a later version will be able to change. */
 const NOT_YET: ReadonlySet<string> = new Set([
-  'spec.cluster.kubeadm',
+  'spec.cluster.kubeadm.encryptionAtRest',
+  'spec.cluster.kubeadm.patches',
   'spec.addons.network',
   'spec.addons.manifests',
 ]);
@@ -38,8 +40,8 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   const changes = changesBetween(applied, wanted);
   if (changes.length === 0) return { kind: 'nothing' };
   const operation = operations.find(({ mayChange }) => changes.every(({ kind }) => mayChange.includes(kind)));
-  // The policy is for edits that remove hosts. An upgrade always waits for its annotation.
-  const isRemoval = changes.some(({ kind }) => kind !== 'version');
+  // The policy is for edits that remove hosts. What restarts API servers always waits for its annotation.
+  const isRemoval = changes.some(({ kind }) => kind !== 'version' && kind !== 'settings');
   const isOrdered =
     operation?.declared === 'starts' || (isRemoval && wanted.policy?.inferDestructive === true);
   if (operation && isOrdered) return { kind: 'operation', operation };

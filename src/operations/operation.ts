@@ -42,8 +42,8 @@ export interface Operation {
   snapshot?: SnapshotTask['task'];
   /** Results that a success must leave behind. */
   brings: readonly Brings[];
-  /** Whether its user needs the right to the administrator's kubeconfig, because it replaces all data of the cluster. */
-  replacesData?: true;
+  /** Whether its user needs the right to the administrator's kubeconfig, because it can give as much. */
+  needsKubeconfig?: true;
   /** Whether its kubeconfig replaces one that is still valid. */
   renewsKubeconfig?: true;
   planning: Planning;

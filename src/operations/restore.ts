@@ -100,7 +100,7 @@ export const restore = {
     }),
   }),
   mayChange: [],
-  replacesData: true,
+  needsKubeconfig: true,
   renewsKubeconfig: true,
   snapshot: 'load',
   planning: {

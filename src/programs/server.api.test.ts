@@ -84,6 +84,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
         'hosts',
         'kubeconfig',
         'logs',
+        'reconfigure',
         'relabel',
         'renew',
         'update',

@@ -52,7 +52,7 @@ export const createBody = z
       .meta({ description: 'Registry that has all images directly below this path.' }),
     kubeadm: kubeadmSchema
       .optional()
-      .meta({ description: 'Settings for the creation. They cannot be changed later yet.' }),
+      .meta({ description: 'Settings of components. Operation reconfigure changes them.' }),
     drain: drainSchema.optional().meta({ description: 'How nodes that leave later are drained.' }),
     privateSSHKey: z
       .string()

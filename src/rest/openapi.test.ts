@@ -49,6 +49,7 @@ describe('the OpenAPI document', () => {
           'moveEtcd',
           'repair',
           'renew',
+          'reconfigure',
           'update',
           'snapshot',
           'restore',

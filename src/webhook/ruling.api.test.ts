@@ -100,7 +100,7 @@ it('requires the kubeconfig permission for a restore, and for another key of sna
     { [annotations.confirmDataLossSince]: null },
   ])
     await expect(patch(bob, 'filed', { metadata: { annotations: change } })).rejects.toThrow(
-      /operation\]: .*to replace all data of the cluster/,
+      /operation\]: .*for "restoring", which can give as much/,
     );
   await patch(bob, 'filed', { metadata: { labels: { team: 'a' } } });
 });

@@ -58,6 +58,7 @@ export const STEPS = [
   'repair',
   'renew',
   'update',
+  'settings',
   'undo',
   'save',
   'restore',

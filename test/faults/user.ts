@@ -1,5 +1,6 @@
 import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostEntry } from '#api/host.ts';
+import type { Kubeadm } from '#api/kubeadm.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
@@ -23,6 +24,7 @@ interface Wanted {
   /** Hosts that run etcd only. */
   hosts?: readonly HostEntry[];
   kubeVersion?: string;
+  kubeadm?: Kubeadm;
   /** The snapshot to restore. */
   snapshot?: { name: string; since: string };
 }
@@ -58,7 +60,16 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let remembered: [string, string][] = [];
   return {
     host,
-    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [], kubeVersion, snapshot }) {
+    async ask({
+      word,
+      requestId,
+      master = 1,
+      workers: nodeList,
+      hosts = [],
+      kubeVersion,
+      kubeadm,
+      snapshot,
+    }) {
       workers = [...nodeList, ...declared];
       masterList = [host(master)];
       etcdList = [...hosts];
@@ -82,6 +93,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
             nodeList: [...nodeList],
             ...(etcdList.length > 0 ? { etcdList } : {}),
             ...(kubeVersion === undefined ? {} : { kubeVersion }),
+            ...(kubeadm ? { kubeadm } : {}),
             credentialsSecret: 'keys',
             podCIDR: '192.168.0.0/16',
             serviceCIDR: '172.16.0.0/16',
@@ -224,6 +236,13 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
       user.ask({ word: 'updating', requestId: 'update', workers: [user.host(2)], kubeVersion: LATER }),
     done: (cluster) =>
       rests(cluster) && said(cluster) === 'update-finished' && cluster?.status?.version === LATER,
+  },
+  settings: {
+    ask: (user) => {
+      const kubeadm: Kubeadm = { kubelet: { maxPods: 50 } };
+      return user.ask({ word: 'reconfiguring', requestId: 'settings', workers: [user.host(2)], kubeadm });
+    },
+    done: (cluster) => rests(cluster) && said(cluster) === 'reconfigure-finished',
   },
   undo: {
     ask: (user) => user.ask({ word: 'rollbacking', requestId: 'undo', workers: [user.host(2)] }),

@@ -52,6 +52,18 @@ const writes = (...paths: string[]) =>
     .join('\n');
 const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
 
+/** Files that a change of settings replaces. */
+const SETTINGS = [
+  ...['apiserver', 'controller-manager', 'scheduler'].map(
+    (pod) => `/etc/kubernetes/manifests/kube-${pod}.yaml`,
+  ),
+  ...[
+    '/etc/kubernetes/pki/apiserver.crt',
+    '/etc/kubernetes/pki/apiserver.key',
+    '/var/lib/kubelet/config.yaml',
+  ],
+];
+
 /** Returns shell code for a host with a baseline of these files, by path; then the files in `changed` differ. */
 const sealed = (files: Readonly<Record<string, string>>, changed: readonly string[]) => `${JOINED}
 cat > /usr/local/watch <<'WATCH'
@@ -265,6 +277,35 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
     },
     // A pod that cannot be removed from the list is restarted once more.
     varies: /\/matryoshka\/repair$/,
+  },
+  'reconfigure/control-plane.sh': {
+    vars: `NODE_NAME=n IP=10.0.0.5 ETCD_HERE= APPLIES=yes AUDIT_POLICY=policy MADE_WITH=m KUBEADM_CONFIG=k
+PATCHES='kube-apiserver00+json.json ${base64('patch')}'\n`,
+    library: [...REPAIR, 'repair/pods.sh', 'control-plane/shared.sh', 'reconfigure/kubelet.sh'],
+    before: `${sealed(Object.fromEntries(SETTINGS.map((path) => [path, 'former'])), [])}mkdir -p /etc/kubernetes/pki/etcd
+for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; done`,
+    programs: {
+      kubeadm: `case "$*" in
+*certs*) ${writes(...['crt', 'key'].map((end) => `/etc/kubernetes/.renew.matryoshka/pki/apiserver.${end}`))} ;;
+*control-plane*) for pod in apiserver controller-manager scheduler; do echo made | tee $KUBEADM_INIT_DRYRUN_DIR/kube-$pod.yaml > /dev/null || exit 1; done ;;
+*kubelet-config*) ${writes('/var/lib/kubelet/config.yaml')} ;;
+esac`,
+      openssl: `cat "\${@: -1}"`,
+      ctr: `cd /etc/kubernetes/manifests; case "$*" in
+*'tasks ls'*) for f in *.yaml; do echo "\${f%.yaml} 1 RUNNING"; done ;;
+*) for f in *.yaml; do case "$*" in *"\${f%.yaml}"*) echo "\${f%.yaml}" ;; esac; done ;;
+esac`,
+      kubectl: `case "$*" in *'get pod'*) printf True ;; *) echo config ;; esac`,
+      curl: 'echo ok',
+      systemctl: ':',
+    },
+    others: /\/var\/lib\/kubelet\/config\.yaml$/,
+  },
+  'reconfigure/worker.sh': {
+    library: ['reconfigure/kubelet.sh'],
+    before: 'mkdir -p /var/lib/kubelet; echo former > /var/lib/kubelet/config.yaml',
+    programs: { kubeadm: writes('/var/lib/kubelet/config.yaml'), curl: 'echo ok', systemctl: ':' },
+    others: /\/var\/lib\/kubelet\/config\.yaml$/,
   },
   'renew/member.sh': {
     vars: `ETCD_HERE= PKI=$(cat /usr/local/archive)\n${MEMBER}`,

@@ -68,6 +68,11 @@ const REAL: readonly Case[] = [
     takes: [['update'], own, ['kubeconfig']],
     body: { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' },
   },
+  {
+    operationId: 'reconfigure',
+    takes: [['update'], own, ['kubeconfig']],
+    body: { kubeadm: { kubelet: { maxPods: 50 } } },
+  },
   { operationId: 'listSnapshots', takes: [['get']] },
   { operationId: 'cancelOperation', takes: [['update']] },
   { operationId: 'pauseCluster', takes: [['update']] },

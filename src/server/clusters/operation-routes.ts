@@ -77,7 +77,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       const body = commonBody.parse(given);
       const { region, ...key } = addressOf({ params, query, body });
       await auth.allow(person, onClusters('update', key.namespace, key.name));
-      if (operation.replacesData) await auth.allow(person, onKubeconfig(key.namespace, key.name));
+      if (operation.needsKubeconfig) await auth.allow(person, onKubeconfig(key.namespace, key.name));
       const judge = async (cluster: KubernetesCluster) => {
         refuseOtherVersion(headers, cluster);
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));

@@ -80,6 +80,25 @@ export interface Asked {
   prepare?: (() => Promise<() => Promise<void>>) | undefined;
 }
 
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the JSON merge patch (RFC 7386) by which the given fields of an object become exactly what they are here. */
+function replacing(present: object, fields: object): Record<string, unknown> {
+  const before = new Map<string, unknown>(Object.entries(present));
+  const whole = (from: unknown, to: unknown): unknown => {
+    if (!isMap(from) || !isMap(to)) return to;
+    const gone = Object.keys(from).filter((key) => to[key] === undefined);
+    return {
+      ...Object.fromEntries(gone.map((key) => [key, null])),
+      ...Object.fromEntries(Object.entries(to).map(([key, value]) => [key, whole(from[key], value)])),
+    };
+  };
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [key, whole(before.get(key), value)]),
+  );
+}
+
 /** Writes operation annotation, new request-id and spec changes in one patch of this very object. */
 export function ask(
   client: Client,
@@ -102,7 +121,7 @@ export function ask(
         [annotations.plan]: plan ?? null,
       },
     },
-    ...(change === undefined ? {} : { spec: { cluster: change } }),
+    ...(change === undefined ? {} : { spec: { cluster: replacing(cluster.spec.cluster, change) } }),
   };
   return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge', dryRun });
 }

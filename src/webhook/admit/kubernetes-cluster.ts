@@ -12,9 +12,10 @@ import {
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { OPERATION_VALUES } from '#api/operation-values.ts';
+import { OPERATION_VALUES, operationAsked } from '#api/operation-values.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
+import { findOperation } from '#operations/index.ts';
 import { limitProblems } from '#operations/limits.ts';
 import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
 import type { WebhookDeps } from '../deps.ts';
@@ -150,11 +151,12 @@ function* permissionsOf(
       field: `metadata.annotations[${annotations.operation}]`,
       explain: (reason) => `${reason}, which "terminating" does`,
     };
-  if (isRestoreAsked({ old, next }, isLetGo))
+  if (isPowerfulAsked({ old, next }, isLetGo))
     yield {
       permission: onKubeconfig(key.namespace, key.name),
       field: `metadata.annotations[${annotations.operation}]`,
-      explain: (reason) => `${reason}, and needs that right to replace all data of the cluster`,
+      explain: (reason) =>
+        `${reason}, and needs that right for "${operationValueOf(next)}", which can give as much`,
     };
   for (const permission of onSnapshots(old?.spec, next.spec, key))
     yield {
@@ -172,13 +174,13 @@ function* permissionsOf(
       permission,
       field: 'spec.cluster',
       explain: (reason) =>
-        `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors or proxy in kubeadm, which give as much`,
+        `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors, proxy or audit in kubeadm, which give as much`,
     };
 }
 
-/** Whether the change asks for a restore, or for another one than before. */
-function isRestoreAsked({ old, next }: Pick<Change, 'old' | 'next'>, isLetGo: boolean): boolean {
-  if (operationValueOf(next) !== OPERATION_VALUES.restore.asked) return false;
+/** Whether the change asks for an operation that needs the right to the kubeconfig, or for another one than before. */
+function isPowerfulAsked({ old, next }: Pick<Change, 'old' | 'next'>, isLetGo: boolean): boolean {
+  if (!findOperation(operationAsked(operationValueOf(next)))?.needsKubeconfig) return false;
   const chosen = (cluster: KubernetesCluster | undefined) =>
     [
       annotations.operation,

@@ -10,8 +10,7 @@ forget_other_keys() {
 
 # make_shared: runs on the first control plane, before it starts.
 make_shared() {
-  mkdir -p "$shared" || exit 1
-  write_file "$shared/made-with" 600 "$MADE_WITH"$'\n' || exit 1
+  make_settings
   # There is no provider `identity`: data in etcd that is not encrypted is not accepted as a Secret.
   [ -z "$ENCRYPTION_AT_REST" ] || write_file "$shared/encryption.yaml" 600 "apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
@@ -23,8 +22,14 @@ resources:
             - name: key1
               secret: $(head -c 32 /dev/urandom | base64 -w0)
 " || exit 1
-  rm -rf "$shared/patches"
+}
+
+# make_settings: writes the files that depend on the settings alone.
+make_settings() {
   local name content
+  mkdir -p "$shared" || exit 1
+  write_file "$shared/made-with" 600 "$MADE_WITH"$'\n' || exit 1
+  rm -rf "$shared/patches"
   while read -r name content; do
     [ -n "$name" ] || continue
     content=$(printf %s "$content" | base64 -d && echo .) || fail "patch $name is no base64"

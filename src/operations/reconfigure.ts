@@ -1,0 +1,58 @@
+import { isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { stateOf } from '#api/host-record.ts';
+import { kubeadmSchema } from '#api/kubeadm.ts';
+import type { PlannedHost } from '#protocol/run-spec.ts';
+import { onlyChanges } from './changes.ts';
+import { named, type Operation } from './operation.ts';
+import { editRequest, retryField } from './request.ts';
+
+const FIELD = 'spec.cluster.kubeadm';
+const isControlPlane = ({ member: host }: PlannedHost): boolean => isMaster(host);
+const isOther = ({ member: host }: PlannedHost): boolean => !isMaster(host) || isEtcdOnly(host);
+
+/**
+ * Changes `spec.cluster.kubeadm` of a cluster that exists: control planes one by one, then the other hosts in batches
+ * (kubernetes.io, Reconfiguring a kubeadm cluster).
+ */
+export const reconfigure = {
+  ...named('reconfigure'),
+  summary: 'Change settings of components',
+  phase: 'Updating',
+  ends: 'Running',
+  request: editRequest({
+    route: 'reconfigure',
+    description:
+      'Takes all settings that the cluster shall have; what is left out is set back to its default.',
+    fields: {
+      kubeadm: kubeadmSchema
+        .optional()
+        .meta({ description: 'The whole of spec.cluster.kubeadm. Required without retry.' }),
+      retry: retryField,
+    },
+    example: { kubeadm: { kubelet: { maxPods: 200 } } },
+    edit: (_present, { kubeadm, retry }) => ({
+      change: kubeadm === undefined ? {} : { kubeadm },
+      problems: kubeadm === undefined && !retry ? [{ field: FIELD, reason: 'is required' }] : [],
+    }),
+  }),
+  mayChange: ['settings'],
+  needsKubeconfig: true,
+  brings: [],
+  planning: {
+    named: (_host, record) => (record && stateOf(record) === 'Joined' ? 'change' : undefined),
+    unnamed: () => undefined,
+    steps: [
+      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Check control planes', works: isControlPlane, pace: 'all', cut: 'between' },
+      { name: 'Change control planes', works: isControlPlane, installs: true, pace: 'one', cut: 'never' },
+      {
+        name: 'Change other hosts',
+        works: isOther,
+        installs: true,
+        pace: ({ cluster }) => ({ atMost: cluster.upgrade?.maxUnavailable ?? 1 }),
+        cut: 'never',
+      },
+    ],
+  },
+  check: (situation) => onlyChanges(['settings'], situation),
+} satisfies Operation;
