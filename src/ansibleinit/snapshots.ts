@@ -36,18 +36,15 @@ async function opened(settings: Settings, signal: AbortSignal): Promise<ReadBack
     storage: await openStorage(storage, runSpec.cluster.id),
     identity,
     programs: archive && ((directory, within) => bringEtcd(archive, directory, within)),
-    keys: Object.entries(SHARED_KEYS).flatMap(([name, file]) => (runSpec.vars[name] ? [file] : [])),
+    keys: runSpec.vars['encryption_at_rest'] ? [ENCRYPTION] : [],
     scratch: scratchIn(SCRATCH_DIR),
     signal,
     etcdImage,
   };
 }
 
-/** Files that API servers share, by the variable of the run spec with which a cluster has them. */
-const SHARED_KEYS = {
-  encryption_at_rest: 'matryoshka/encryption.yaml',
-  audit_policy: 'matryoshka/audit-policy.yaml',
-} as const;
+/** The file with the key of encryption at rest. Other files that API servers share are made of the spec. */
+const ENCRYPTION = 'matryoshka/encryption.yaml';
 const scratchIn = (directory: string): string => `${directory}/snapshot`;
 
 /** Saves a snapshot of the run's cluster, if the run spec asks for it. */

@@ -281,7 +281,13 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
   'reconfigure/control-plane.sh': {
     vars: `NODE_NAME=n IP=10.0.0.5 ETCD_HERE= APPLIES=yes AUDIT_POLICY=policy MADE_WITH=m KUBEADM_CONFIG=k
 PATCHES='kube-apiserver00+json.json ${base64('patch')}'\n`,
-    library: [...REPAIR, 'repair/pods.sh', 'control-plane/shared.sh', 'reconfigure/kubelet.sh'],
+    library: [
+      ...REPAIR,
+      'repair/pods.sh',
+      'control-plane/shared.sh',
+      'reconfigure/former.sh',
+      'reconfigure/components.sh',
+    ],
     before: `${sealed(Object.fromEntries(SETTINGS.map((path) => [path, 'former'])), [])}mkdir -p /etc/kubernetes/pki/etcd
 for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; done`,
     programs: {
@@ -298,14 +304,20 @@ esac`,
       kubectl: `case "$*" in *'get pod'*) printf True ;; *) echo config ;; esac`,
       curl: 'echo ok',
       systemctl: ':',
+      sleep: ':',
     },
-    others: /\/var\/lib\/kubelet\/config\.yaml$/,
+    others: /\/var\/lib\/kubelet\/config\.yaml$|\/var\/lib\/matryoshka\/reconfigure/,
   },
   'reconfigure/worker.sh': {
-    library: ['reconfigure/kubelet.sh'],
+    library: ['reconfigure/former.sh'],
     before: 'mkdir -p /var/lib/kubelet; echo former > /var/lib/kubelet/config.yaml',
-    programs: { kubeadm: writes('/var/lib/kubelet/config.yaml'), curl: 'echo ok', systemctl: ':' },
-    others: /\/var\/lib\/kubelet\/config\.yaml$/,
+    programs: {
+      kubeadm: writes('/var/lib/kubelet/config.yaml'),
+      curl: 'echo ok',
+      systemctl: ':',
+      sleep: ':',
+    },
+    others: /\/var\/lib\/kubelet\/config\.yaml$|\/var\/lib\/matryoshka\/reconfigure/,
   },
   'renew/member.sh': {
     vars: `ETCD_HERE= PKI=$(cat /usr/local/archive)\n${MEMBER}`,

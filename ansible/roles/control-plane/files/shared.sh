@@ -35,7 +35,8 @@ make_settings() {
     content=$(printf %s "$content" | base64 -d && echo .) || fail "patch $name is no base64"
     write_file "$shared/patches/$name" 600 "${content%.}" || exit 1
   done <<< "$PATCHES"
-  [ -z "$AUDIT_POLICY" ] || write_file "$shared/audit-policy.yaml" 600 "$AUDIT_POLICY"$'\n' || exit 1
+  if [ -n "$AUDIT_POLICY" ]; then write_file "$shared/audit-policy.yaml" 600 "$AUDIT_POLICY"$'\n' || exit 1
+  else rm -f "$shared/audit-policy.yaml"; fi
   prepare_audit_log
 }
 

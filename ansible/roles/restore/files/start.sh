@@ -3,6 +3,7 @@ umask 077
 mkdir -p "$state" || exit 1
 # A reset removes what this lists, as a part of the control plane.
 ROLE=control-plane
-prepare_audit_log
+# The settings are those of now, also if the snapshot is older.
+make_settings
 kubeadm_init --ignore-preflight-errors=DirAvailable--var-lib-etcd
 did joined

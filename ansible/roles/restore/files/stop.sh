@@ -25,11 +25,18 @@ fi
 # Before any data moves: if this ends here, a later attempt or a restart of the host must not start an etcd without data. The
 # reset must find no member either, since it would ask etcd to remove it.
 rm -rf "$R/etc/matryoshka/joined" "$R/etc/kubernetes/manifests" "$R"/etc/kubernetes/*.conf
-# Until this mark exists, etcd's folder has only data of before. What was copied halfway is still there, and is copied again.
+# Until this mark exists, etcd's folder has only data of before.
+disk() { find "$1" -maxdepth 0 -printf %D; } # PATH
 if [ ! -e "$kept/complete" ]; then
   said=$(mkdir -p "$former" 2>&1) || unfinished "$former" "$said"
   while IFS= read -r -d '' entry; do
-    said=$({ rm -rf "${former:?}/${entry##*/}" && mv -t "$former" "$entry"; } 2>&1) || unfinished "$former" "$said"
+    to=$former/${entry##*/}
+    # A whole copy is there under its own name; what was copied halfway is copied again.
+    if [ ! -e "$to" ] && [ "$(disk "$former")" = "$(disk "$entry")" ]; then said=$(mv -T "$entry" "$to" 2>&1) || unfinished "$former" "$said"
+    elif [ ! -e "$to" ]; then
+      said=$({ rm -rf "$kept/.copy" && cp -aT "$entry" "$kept/.copy" && sync -f "$kept" && mv -T "$kept/.copy" "$to" && sync -f "$kept"; } 2>&1) || unfinished "$former" "$said" "$kept/.copy"
+    fi
+    rm -rf "$entry"
   done < <(find "$data" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .before-restore -print0)
   write_file "$kept/complete" 600 $'yes\n' || exit 1
   changed "the former data of etcd is in $former"

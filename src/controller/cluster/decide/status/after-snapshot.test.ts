@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesCluster, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { joined, operation, signal, snapshot, spec } from '../testing/given.fixture.ts';
 import { statusAfter } from './status.ts';
@@ -60,9 +61,9 @@ describe('at the end of a snapshot', () => {
   });
 });
 
-it('is stalled after a restore that has failed', () => {
-  const { phaseBefore: _none, ...restoring } = saving;
-  const ran: OperationStatus = { ...restoring, name: 'restore', word: 'restoring' };
+it.each(['restore', 'reconfigure'] as const)('is stalled after a %s that has failed', (name) => {
+  const { phaseBefore: _none, ...running } = saving;
+  const ran: OperationStatus = { ...running, name, word: OPERATION_VALUES[name].asked };
   expect(ended('failed', ran)).toMatchObject({
     phase: 'Failed',
     upToDate: 'False OperationFailed',

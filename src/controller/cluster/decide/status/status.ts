@@ -5,7 +5,7 @@ import { findCondition, type Stated, withCondition, withoutCondition } from '#ap
 import { stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { OPERATION_VALUES, type Phase } from '#api/operation-values.ts';
+import { OPERATION_VALUES, type OperationName, type Phase } from '#api/operation-values.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
@@ -168,6 +168,12 @@ const condition = (type: string, status: 'True' | 'False', reason: string, messa
   message,
 });
 
+/**
+ * Operations whose failure counts even if the spec equals what is applied again: a restore changes no spec, and hosts may have
+ * settings that the applied spec does not have. After another one, the failed change is no longer requested.
+ */
+const STAYS_STALLED: ReadonlySet<OperationName> = new Set(['delete', 'restore', 'reconfigure']);
+
 /** Returns why nothing proceeds until a user acts: the finding of this reconcile, or how the last operation ended. */
 function stallOf(
   snapshot: Snapshot,
@@ -179,8 +185,7 @@ function stallOf(
   if (running || operation?.result === undefined || operation.result === 'finished') return undefined;
   // Nothing waits for a snapshot; condition SnapshotsCurrent and an Event report its failure.
   if (isResetAgain(operation) || operation.name === 'snapshot') return undefined;
-  // The failed change is no longer requested: the spec equals what is applied again. A restore changes no spec.
-  if (!['delete', 'restore'].includes(operation.name) && isWhatIsThere(snapshot)) return undefined;
+  if (!STAYS_STALLED.has(operation.name) && isWhatIsThere(snapshot)) return undefined;
   return operation.result === 'cancelled'
     ? { reason: 'Cancelled', message }
     : { reason: 'OperationFailed', message: `${reason}: ${message}` };
