@@ -112,7 +112,7 @@ export const ofOperations: readonly Mutant[] = [
     name: 'a restore needs no confirmation',
     file: 'src/operations/restore.ts',
     from: 'if (confirmed === undefined)',
-    to: 'if (confirmed === undefined && snapshot === undefined)',
+    to: 'if (confirmed === undefined) return [];\n  if (!confirmed)',
     witness: { project: 'unit', file: 'src/operations/restore.test.ts', test: 'is refused with' },
   },
   {

@@ -402,7 +402,7 @@ echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yam
 chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore/7; echo yes > /var/lib/matryoshka/before-restore/7/complete`,
   },
   'restore/start.sh': {
-    vars: JOIN,
+    vars: `${JOIN}AUDIT_POLICY=policy PATCHES= MADE_WITH=m\n`,
     library: ['control-plane/init-library.sh', 'control-plane/shared.sh'],
     before: TREES,
     programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
