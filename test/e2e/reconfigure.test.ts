@@ -137,8 +137,9 @@ describe('a cluster of three control planes and a worker', () => {
     await expect(ask('/reconfigure', { kubeadm })).rejects.toThrow(reason);
     for (const index of MASTERS)
       expect(await sh(index, 'curl -sk https://127.0.0.1:6443/readyz'), host(index).name).toBe('ok');
+    // The kubelet learns that its node counts as away when its watch of the API server is back.
     await expect
-      .poll(() => readyNodesOf(meta, NAME), { timeout: 60_000, interval: 1_000 })
+      .poll(() => readyNodesOf(meta, NAME), { timeout: 180_000, interval: 1_000 })
       .toEqual(nodes(...ALL));
     expect((await has(1)).pods).toBe('maxPods: 77');
     const stored =

@@ -62,7 +62,7 @@ if [ -n "$APPLIES" ]; then
     write_file "$made/${map% *}" 600 "$(config_map $map)"$'\n' || exit 1
   done
 fi
-why=$(take_kubelet_config) || undone "$why"
+take_kubelet_config || undone "$why"
 for try in $(seq 240); do healthy && break; sleep 0.5; done
 healthy || undone 'the API server of this control plane is not ready'
 drop_former

@@ -65,18 +65,18 @@ started_with() { # FILE: whether the kubelet has started since the file was writ
   local since; since=$(systemctl show -P ActiveEnterTimestamp kubelet)
   systemctl is-active -q kubelet && [ -n "$since" ] && [ "$(date -r "$1" +%s)" -lt "$(date -d "$since" +%s)" ]
 }
-# take_kubelet_config: brings the kubelet's configuration from the cluster, and restarts the kubelet if it needs that. Prints
-# why the kubelet does not start.
+# take_kubelet_config: brings the kubelet's configuration from the cluster, and restarts the kubelet if it needs that. If the
+# kubelet does not start, `why` says why.
 take_kubelet_config() {
   local out
   out=$(KUBEADM_UPGRADE_DRYRUN_DIR=$state kubeadm upgrade node phase kubelet-config 2>&1) ||
-    { echo "kubeadm upgrade node phase kubelet-config: $(tail -3 <<< "$out")"; return 1; }
+    { why="kubeadm upgrade node phase kubelet-config: $(tail -3 <<< "$out")"; return 1; }
   # kubeadm writes it each time.
   keep_made "$config"
   ! is_former "$config" || put_former "$config"
   ! started_with "$R$config" || return 0
   restart_kubelet
-  kubelet_lives || { echo "the kubelet does not start: $(journalctl -u kubelet -n 40 --no-pager -o cat | grep -m 1 -i 'err=' | cut -c 1-300)"; return 1; }
+  kubelet_lives || { why="the kubelet does not start: $(journalctl -u kubelet -n 40 --no-pager -o cat | grep -m 1 -i 'err=' | cut -c 1-300)"; return 1; }
 }
 # undo_kubelet: puts the kubelet's former configuration back.
 undo_kubelet() {

@@ -3,7 +3,7 @@ umask 077
 mkdir -p "$state" || exit 1
 [ ! -e "$former" ] || { undo_kubelet; drop_former; }
 keep_former
-if ! why=$(take_kubelet_config); then
+if ! take_kubelet_config; then
   undo_kubelet || why="$why; the kubelet does not start with its former configuration either"
   drop_former
   fail "these settings do not work, and the former ones are back on this host: $why"
