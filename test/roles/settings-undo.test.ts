@@ -38,12 +38,12 @@ afterEach(() => rm(root, { recursive: true }));
 
 /**
  * Runs a script. `bad`: the component that does not become ready with new settings, `kubelet` included. `dies`: the pod at
- * whose exchange the attempt is cut short.
+ * whose exchange the attempt is cut short. `upgraded`: whether the manifests are of another version.
  */
-async function run(script: 'check' | 'control-plane', { bad = '', dies = '' } = {}) {
+async function run(script: 'check' | 'control-plane', { bad = '', dies = '', upgraded = '' } = {}) {
   const text = `${read('files/prelude.sh')}
     ${LIBRARIES.join('\n')}
-    sync() { :; }; sleep() { :; }; openssl() { cat "\${@: -1}"; }; own() { :; }; journalctl() { echo 'err="no such field"'; }
+    sync() { :; }; sleep() { :; }; openssl() { cat "\${@: -1}"; }; own() { :; }; has_static_pods() { [ -z '${upgraded}' ]; }; journalctl() { echo 'err="no such field"'; }
     is_bad() { [ "$1" = '${bad}' ] && grep -q new "$2"; }
     systemctl() { case "$*" in *MainPID*) echo 7 ;; *Timestamp*) echo '1970-01-02' ;; restart*) echo "$*" >> "$R/restarts" ;; esac; }
     curl() { case "$*" in *10248*) is_bad kubelet "$R/${CONFIG}" || echo ok ;; *) is_bad kube-apiserver "$R/${manifest('kube-apiserver')}" || echo ok ;; esac; }
@@ -67,7 +67,7 @@ async function run(script: 'check' | 'control-plane', { bad = '', dies = '' } = 
     ${read(`roles/reconfigure/files/${script}.sh`)}`;
   const env = {
     ...{ MATRYOSHKA_ROOT: root, ETCD_HERE: '', APPLIES: 'yes', NODE_NAME: 'n', IP: '10.0.0.5' },
-    ...{ KUBEADM_CONFIG: 'k', AUDIT_POLICY: 'new', PATCHES: '', MADE_WITH: 'm' },
+    ...{ KUBEADM_CONFIG: 'k', KUBE_VERSION: 'v1.35.4', AUDIT_POLICY: 'new', PATCHES: '', MADE_WITH: 'm' },
   };
   const { exitCode, signal, stderr } = await execa('/bin/bash', ['--norc', '-c', text], {
     env,
@@ -120,5 +120,12 @@ describe('after an attempt that was cut short', () => {
     await writeFile(file, 'of an upgrade');
     expect(await run('check')).toEqual({ exitCode: 0, stderr: '' });
     expect(await readFile(file, 'utf8')).toBe('of an upgrade');
+  });
+});
+
+it('refuses a control plane whose upgrade is unfinished', async () => {
+  expect(await run('check', { upgraded: 'yes' })).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining('VersionDiffers: this control plane has manifests of another version'),
   });
 });
