@@ -160,8 +160,8 @@ async function oneControlPlane(meta: Meta): Promise<void> {
 
 async function upgraded(meta: Meta, kubeVersion: string): Promise<void> {
   if ((await present(meta)).status?.version === kubeVersion) return reported(`is of ${kubeVersion}`);
-  // The pods of our Ingress keep sockets in emptyDir volumes.
-  await asked(meta, 'POST', `${PATH}/update`, { kubeVersion, drain: { deleteEmptyDirData: true } });
+  // There is no other worker to which pods could go.
+  await asked(meta, 'POST', `${PATH}/update`, { kubeVersion, upgrade: { drainWorkers: false } });
 }
 
 /** Deletes a Deployment, restores the newest snapshot, and waits until the Deployment answers again. */
