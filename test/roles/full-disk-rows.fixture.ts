@@ -147,6 +147,9 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     vars: `ARTIFACTS_BASE_URL=http://a NETWORK=flannel CNI_PATH=cni.tgz CNI_SHA256=${ARCHIVE_SUM} FLANNEL_PATH=flannel.tgz FLANNEL_SHA256=${ARCHIVE_SUM}\n`,
   },
   'network/policies.sh': { vars: 'KUBE_ROUTER_IMAGE=docker.io/x:1\n' },
+  'balancer/forget.sh': {
+    before: `echo 'balancer unit matryoshka-balancer.service' >> /etc/matryoshka/made`,
+  },
   'network/undo.sh': {
     before: `printf 'network sets KUBE-SRC\\nnetwork link cni0\\n' >> /etc/matryoshka/made`,
     programs: { ipset: ':', ip: 'exit 1' },
