@@ -70,8 +70,12 @@ describe.each([
     await run('finish', 9, own);
     expect([await keptBy(7), await keptBy(8), await keptBy(9)]).toEqual([undefined, undefined, 'of 8']);
     // Interrupted and run again, it removes no more.
+    const sent = join(root, 'var/lib/matryoshka/restore');
+    await mkdir(sent, { recursive: true });
     await run('finish', 9, own);
     expect(await keptBy(9)).toBe('of 8');
+    // A further attempt sends the snapshot again, which is not encrypted.
+    expect(existsSync(sent)).toBe(false);
   });
 
   it('keeps the keys of before, and continues a move that was interrupted', async () => {

@@ -14,6 +14,13 @@ start_with() { # POD FILE
   protected_exchange "$1" "$copy" || fail "$1 does not end; see the kubelet of this host, and ask again"
 }
 config_map() { kubectl -n kube-system get configmap "$1" -o "jsonpath={.data.$2}"; } # NAME KEY
+# keep_config_maps FOLDER: writes what kubeadm keeps of the settings in the cluster into files.
+keep_config_maps() {
+  local map text
+  for map in 'kubeadm-config ClusterConfiguration' 'kubelet-config kubelet'; do
+    text=$(config_map "${map% *}" "${map#* }") && [ -n "$text" ] && write_file "$1/${map% *}" 600 "$text"$'\n' || return 1
+  done
+}
 # put_config_map NAME KEY: puts back what a ConfigMap of kube-system was, unless something else has changed it.
 put_config_map() {
   [ -e "$former/$1" ] && [ "$(config_map "$1" "$2")" = "$(cat "$made/$1" 2> /dev/null)" ] || return 0

@@ -51,16 +51,9 @@ done
 
 # After these settings have started once, the cluster has them for hosts that join and for upgrades.
 if [ -n "$APPLIES" ]; then
-  for map in 'kubeadm-config ClusterConfiguration' 'kubelet-config kubelet'; do
-    # shellcheck disable=SC2086
-    text=$(config_map $map) && [ -n "$text" ] || undone "ConfigMap ${map% *} of kube-system cannot be read"
-    write_file "$former/${map% *}" 600 "$text"$'\n' || exit 1
-  done
+  keep_config_maps "$former" || undone 'the ConfigMaps kubeadm-config and kubelet-config of kube-system cannot be read'
   init_phase "$R$pki" upload-config all --kubeconfig /etc/kubernetes/admin.conf
-  for map in 'kubeadm-config ClusterConfiguration' 'kubelet-config kubelet'; do
-    # shellcheck disable=SC2086
-    write_file "$made/${map% *}" 600 "$(config_map $map)"$'\n' || exit 1
-  done
+  keep_config_maps "$made" || undone 'the ConfigMaps kubeadm-config and kubelet-config of kube-system cannot be read'
 fi
 take_kubelet_config || undone "$why"
 for try in $(seq 240); do healthy && break; sleep 0.5; done

@@ -1,6 +1,6 @@
-# What a host had before its settings change is kept until all of it works with the new ones. A failure, or the next attempt
-# after one that was cut short, puts it back. Copies of what was put in its place tell whether another operation has changed a
-# file since: such a file stays.
+# Keeps the former files of a host until all components work with the new settings. A failure puts the files back. So does the
+# next attempt after one that was cut short. Copies of the new files show whether another operation has changed a file since.
+# Such a file stays.
 former=$work/reconfigure made=$work/reconfigure.made
 config=/var/lib/kubelet/config.yaml
 kubernetes=/etc/kubernetes

@@ -102,7 +102,7 @@ it('does not make a Secret that the spec names, or that a restore needs', async 
   await expect(accessFor(saved)).rejects.toThrow('from your copy');
 });
 
-it('does not use a default Secret that somebody else has created', async () => {
+it('refuses a default Secret that the operator did not create', async () => {
   await secretWith('planted-snapshots', { 'age-identity': await newIdentity() });
   const refused = accessFor(cluster('planted'));
   await expect(refused).rejects.toThrow('set spec.etcdSnapshots.secret to "planted-snapshots"');

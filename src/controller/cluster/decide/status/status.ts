@@ -242,10 +242,8 @@ function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Sta
     snapshot.request.requestId === operation.requestId;
   const request = isAnswer ? undefined : snapshot.request;
   if (applied && !request && infer(applied, cluster.spec).kind === 'nothing') return done;
-  const why = request
-    ? `${request.word} is asked and has not begun`
-    : applied
-      ? 'the spec was edited since it was applied'
-      : `nothing was asked for yet; set annotation ${annotations.operation} to "${OPERATION_VALUES.create.asked}"`;
-  return condition('UpToDate', 'False', request ? 'Asked' : applied ? 'Edited' : 'NotRequested', why);
+  if (request) return condition('UpToDate', 'False', 'Asked', `${request.word} is asked and has not begun`);
+  if (applied) return condition('UpToDate', 'False', 'Edited', 'the spec was edited since it was applied');
+  const how = `set annotation ${annotations.operation} to "${OPERATION_VALUES.create.asked}"`;
+  return condition('UpToDate', 'False', 'NotRequested', `nothing was asked for yet; ${how}`);
 }
