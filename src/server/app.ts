@@ -91,9 +91,9 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
         auditRequests(people, log, clock);
         people.addHook('onRequest', async (request, reply) => {
           const { authorization } = request.headers;
-          strangers.admit(request.ip, authorization);
+          const isValid = strangers.admit(request.ip, authorization);
           request.person = await auth.personOf(authorization);
-          strangers.isValid(request.ip, authorization);
+          isValid();
           onDeparture(request.raw, reply.raw, atOnce.enter(request.person.username));
         });
         takeAnyContentType(people);
@@ -104,9 +104,9 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
         // Runs before a body is read: a caller without a Job token makes the server parse nothing.
         jobs.addHook('onRequest', async (request) => {
           const { authorization } = request.headers;
-          otherPods.admit(request.ip, authorization);
+          const isValid = otherPods.admit(request.ip, authorization);
           request.job = await callers.recentCallerOf(authorization);
-          otherPods.isValid(request.ip, authorization);
+          isValid();
         });
         await jobs.register(async (scope) => {
           takeAnyContentType(scope);

@@ -18,9 +18,8 @@ const admitted = (admit: () => void, times: number): number => {
 
 it('limits invalid tokens of one address, but not another address or a valid token', async () => {
   const clock = createManualClock();
-  const { admit, isValid } = strangersBy(clock);
-  admit('192.0.2.1', 'Bearer good');
-  isValid('192.0.2.1', 'Bearer good');
+  const { admit } = strangersBy(clock);
+  admit('192.0.2.1', 'Bearer good')();
   let made = 0;
   const junk = (ip: string) => () => {
     made += 1;
@@ -38,11 +37,15 @@ it('limits invalid tokens of one address, but not another address or a valid tok
 });
 
 it('does not count valid tokens against the limit of an address', () => {
-  const { admit, isValid } = strangersBy(createManualClock());
-  for (let token = 0; token < 500; token += 1) {
-    admit('192.0.2.1', `Bearer ${token}`);
-    isValid('192.0.2.1', `Bearer ${token}`);
-  }
+  const { admit } = strangersBy(createManualClock());
+  for (let token = 0; token < 500; token += 1) admit('192.0.2.1', `Bearer ${token}`)();
+});
+
+it('does not count parallel requests with one new valid token against the limit of an address', () => {
+  const { admit } = strangersBy(createManualClock());
+  const underWay = Array.from({ length: 100 }, () => admit('192.0.2.1', 'Bearer good'));
+  for (const isValid of underWay) isValid();
+  for (let made = 0; made < 100; made += 1) admit('192.0.2.1', `Bearer ${made}`);
 });
 
 it.each([

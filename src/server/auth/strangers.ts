@@ -15,10 +15,12 @@ const VALID_MS = 10 * 60_000;
 
 /** Limits requests without a valid token, by client address. */
 export interface Strangers {
-  /** Counts a request unless its token was valid recently. Throws HttpError 429 if the address has sent too many. */
-  admit(ip: string, authorization: string | undefined): void;
-  /** Takes back the count of a request whose token is valid, and remembers the token by its hash. */
-  isValid(ip: string, authorization: string | undefined): void;
+  /**
+   * Counts a request unless its token was valid recently. Call the returned function once the token proves valid: it takes
+   * the count of this request back, and remembers the token by its hash. Throws HttpError 429 if the address has sent too
+   * many.
+   */
+  admit(ip: string, authorization: string | undefined): () => void;
 }
 
 /** Returns the address that counts: for IPv6 the /64, because one client usually has all of it. */
@@ -44,10 +46,12 @@ export function strangersBy(clock: Clock): Strangers {
 
   return {
     admit(ip, authorization) {
-      if (authorization !== undefined) {
-        const untilMs = valid.get(fingerprintOf(authorization));
-        if (untilMs !== undefined && untilMs > clock.monotonicMs()) return;
-      }
+      const fingerprint = authorization === undefined ? undefined : fingerprintOf(authorization);
+      const remember = (): void => {
+        if (fingerprint !== undefined) valid.set(fingerprint, clock.monotonicMs() + VALID_MS);
+      };
+      const untilMs = fingerprint === undefined ? undefined : valid.get(fingerprint);
+      if (untilMs !== undefined && untilMs > clock.monotonicMs()) return remember;
       const bucket = bucketOf(ip);
       if (bucket.requests < 1)
         throw new HttpError(
@@ -55,14 +59,10 @@ export function strangersBy(clock: Clock): Strangers {
           'too many requests without a valid token come from your address; try again later',
         );
       bucket.requests -= 1;
-    },
-    isValid(ip, authorization) {
-      if (authorization === undefined) return;
-      const fingerprint = fingerprintOf(authorization);
-      const known = valid.get(fingerprint);
-      const now = clock.monotonicMs();
-      valid.set(fingerprint, now + VALID_MS);
-      if (known === undefined || known <= now) bucketOf(ip).requests += 1;
+      return () => {
+        remember();
+        bucketOf(ip).requests += 1;
+      };
     },
   };
 }

@@ -65,18 +65,6 @@ it('writes no control or format characters of a request', async () => {
   expect(line).toMatchObject({ name: `a[31m${'b'.repeat(248)}`, status: 422 });
 });
 
-it('returns 429 for too many invalid tokens of an address, but serves valid ones', async () => {
-  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
-  const flood = await Promise.all(
-    Array.from({ length: 300 }, (_, made) => world.call(`junk-${made}`, 'GET', path('told'))),
-  );
-  const refused = flood.filter(({ status }) => status === 429);
-  expect(refused.length).toBeGreaterThan(100);
-  expect(refused[0]?.headers['retry-after']).toBe('5');
-  expect(refused.flatMap(lineOf)).toEqual([]);
-  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
-});
-
 it('serves 64 parallel requests of one user, and 70 in sequence', async () => {
   const probe = () => world.call(alice(), 'GET', path('told'));
   const statuses = (await Promise.all(Array.from({ length: 100 }, probe))).map(({ status }) => status);
@@ -102,4 +90,17 @@ it('releases the requests of clients that disconnect during the token review', a
   const probe = () => world.call(alice(), 'GET', path('told'));
   const statuses = (await Promise.all(Array.from({ length: 64 }, probe))).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200]));
+});
+
+// Last: it uses up what the address of these tests may ask with tokens that are not known yet.
+it('returns 429 for too many invalid tokens of an address, but serves valid ones', async () => {
+  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
+  const flood = await Promise.all(
+    Array.from({ length: 300 }, (_, made) => world.call(`junk-${made}`, 'GET', path('told'))),
+  );
+  const refused = flood.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(100);
+  expect(refused[0]?.headers['retry-after']).toBe('5');
+  expect(refused.flatMap(lineOf)).toEqual([]);
+  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
 });
