@@ -50,8 +50,26 @@ describe('a restore', () => {
     expect(refused(request).join()).toContain(reason);
   });
 
-  it('is refused for external etcd', () => {
-    expect(refused(asked, externalEtcd([1], [6, 7, 8], [4])).join()).toContain('is not implemented');
+  it('makes external members anew, all together and before the control plane', () => {
+    const { hosts, refusals, steps } = planned(asked, externalEtcd([1], [6, 7, 8], [4]));
+    expect(refusals).toEqual([]);
+    expect(hosts.map(({ member, action }) => [member.ip, action])).toEqual([
+      ...[1, 4, 6, 7, 8].map((last) => [ip(last), last === 4 ? 'stay' : 'join']),
+    ]);
+    expect(hosts.every(({ action, machineId }) => action === 'stay' || machineId === undefined)).toBe(true);
+    const of = new Map(steps.map(({ name, hosts: at, pace }) => [name, { at, pace }]));
+    const members = { at: [6, 7, 8].map(ip), pace: 'all' };
+    expect(of.get('Send the snapshot')).toEqual(members);
+    expect(of.get('Stop control planes')?.at).toEqual([1, 6, 7, 8].map(ip));
+    expect(of.get('Restore etcd')).toEqual(members);
+    expect(of.get('Start the control plane')?.at).toEqual([ip(1)]);
+  });
+
+  it.each([
+    ['worker', externalEtcd([1], [4, 7, 8], [4])],
+    ['control plane', externalEtcd([1], [1, 7, 8], [4])],
+  ])('is refused if a host of an external member is a %s too', (what, of) => {
+    expect(refused(asked, of).join()).toContain(`which is a ${what} too; a restore of such a member`);
   });
 });
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { type ClusterHost, clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { snapshotNameSchema, snapshotTime } from '#api/etcd-snapshots.ts';
 import { stateOf } from '#api/host-record.ts';
 import { annotations } from '#api/names.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, type PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
+import { isExternalEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
@@ -41,31 +42,31 @@ function snapshotProblems({ restore }: Situation): Problem[] {
     : [];
 }
 
-/** Refuses external members, whose restore is not implemented. */
+/** Refuses external members on hosts that do more: only those with a host of their own can be made anew. */
 function externalProblems({ spec }: Situation): Problem[] {
-  const external = [...clusterHostsOf(spec.cluster).values()].filter(isEtcdOnly);
-  return external.length === 0
-    ? []
-    : [
-        {
-          field: 'spec.cluster.etcdList',
-          value: external[0]?.ip,
-          reason: 'names external members of etcd, and a restore of those is not implemented',
-        },
-      ];
+  const members = [...clusterHostsOf(spec.cluster).values()].filter(hasEtcd);
+  if (members.every(isMaster)) return [];
+  return members
+    .filter((host) => !isEtcdOnly(host))
+    .map((host) => ({
+      field: 'spec.cluster.etcdList',
+      value: host.ip,
+      reason: `names ${host.ip}, which is a ${isMaster(host) ? 'control plane' : 'worker'} too; a restore of such a member is not implemented; move etcd to hosts of its own first`,
+    }));
 }
 
 const isControlPlane = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
+const isMadeAnew = (host: ClusterHost): boolean => isMaster(host) || hasEtcd(host);
 /** After this, the former data is no longer in use. */
 const FINAL = { installs: true, cut: 'never' } as const;
-const first =
-  (is: (host: PlannedHost) => boolean): StepPlan['works'] =>
-  (host, all) =>
-    host === all.find(is);
+const onFirst: StepPlan['works'] = (host, all) => host === all.find(isControlPlane);
+/** Works on all external members, or on the first control plane, whose member the others join. */
+const onRestoredMembers: StepPlan['works'] = (host, all, spec) =>
+  all.some(isExternalEtcd) ? isExternalEtcd(host) : onFirst(host, all, spec);
 
 /**
- * Makes the control planes anew from a snapshot: on their hosts as they are, damaged, or empty. Workers keep running. The
- * former data of etcd stays on each host until the next restore (etcd.io, Disaster recovery).
+ * Makes control planes and external members anew from a snapshot: on their hosts as they are, damaged, or empty. Workers
+ * keep running. The former data of etcd stays on each host until the next restore (etcd.io, Disaster recovery).
  */
 export const restore = {
   ...named('restore'),
@@ -105,22 +106,23 @@ export const restore = {
   snapshot: 'load',
   planning: {
     named: (host, record) =>
-      isMaster(host) || hasEtcd(host) ? 'join' : record && stateOf(record) === 'Joined' ? 'stay' : undefined,
+      isMadeAnew(host) ? 'join' : record && stateOf(record) === 'Joined' ? 'stay' : undefined,
     unnamed: () => undefined,
-    anyMachine: isMaster,
+    anyMachine: isMadeAnew,
     steps: [
-      { name: 'Load the snapshot', byRun: true, works: first(isControlPlane), pace: 'one', cut: 'between' },
+      { name: 'Load the snapshot', byRun: true, works: onFirst, pace: 'one', cut: 'between' },
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Prepare hosts', works: isControlPlane, installs: true, pace: 'all', cut: 'between' },
-      { name: 'Send the snapshot', works: first(isControlPlane), pace: 'one', cut: 'between' },
-      { ...FINAL, name: 'Stop control planes', works: isControlPlane, pace: 'all' },
-      { ...FINAL, name: 'Restore etcd', works: first(isControlPlane), pace: 'one' },
-      { ...FINAL, name: 'Start the control plane', works: first(isControlPlane), pace: 'one' },
+      { name: 'Prepare hosts', works: joins, installs: true, pace: 'all', cut: 'between' },
+      { name: 'Send the snapshot', works: onRestoredMembers, pace: 'all', cut: 'between' },
+      { ...FINAL, name: 'Stop control planes', works: joins, pace: 'all' },
+      { ...FINAL, name: 'Issue certificates for etcd', works: onFirst, pace: 'one' },
+      { ...FINAL, name: 'Restore etcd', works: onRestoredMembers, pace: 'all' },
+      { ...FINAL, name: 'Start the control plane', works: onFirst, pace: 'one' },
       { name: 'Admit hosts', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: isControlPlane, installs: true, pace: 'all', cut: 'between' },
       { name: 'Wait for the cluster', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Fetch the kubeconfig', works: isControlPlane, pace: 'one', cut: 'between' },
-      { name: 'Remove former data', works: isControlPlane, pace: 'all', cut: 'between' },
+      { name: 'Remove former data', works: joins, pace: 'all', cut: 'between' },
     ],
   },
   check: (situation) => [

@@ -15,17 +15,11 @@ import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
 /** Snapshots of a cluster are saved and restored: onto hosts as they are, and onto new machines after all were lost. */
-const NAME = 'restored';
-const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 15 * 60_000;
-const MASTERS = [0, 1, 2];
-const WORKER = 3;
-const ALL = [...MASTERS, WORKER];
 
 let meta: Meta;
 let client: Client | undefined;
 let traces: (index: number) => Promise<string[]>;
-let snapshot = '';
 
 beforeAll(async () => {
   meta = await openLane();
@@ -37,47 +31,63 @@ afterAll(async () => {
 });
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
-const connect = async () => {
-  await client?.close();
-  client = await clientOf(await kubeconfigOf(meta, NAME));
-  return client;
-};
-const put = async (name: string) =>
-  (await connect()).create<ConfigMap>(CONFIG_MAPS, {
-    metadata: { namespace: 'default', name },
-    data: { name },
-  });
-const exists = async (name: string) => {
-  try {
-    await (await connect()).get<ConfigMap>(CONFIG_MAPS, { namespace: 'default', name });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-};
-const cluster = () =>
-  meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace: 'default', name: NAME });
-const ask = async (route: string, body: object) => {
-  const begun = Date.now();
-  const answer = await meta.rest.raw('POST', `${PATH}${route}`, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  await untilDone(meta, NAME, OPERATION_MS);
-  console.log(`${NAME}${route}: ${Math.round((Date.now() - begun) / 1000)} s`);
-};
-const timeOf = (name: string) =>
-  name.replace(/^(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)z.*/, '$1-$2-$3T$4:$5:$6Z');
-/** Waits until every node is ready, and returns the seconds since `begun`. */
-async function nodesReady(begun: number): Promise<number> {
-  const wanted = nodes(...ALL);
-  while (JSON.stringify(await readyNodesOf(meta, NAME).catch(() => [])) !== JSON.stringify(wanted))
-    await sleep(500);
-  return Math.round((Date.now() - begun) / 1000);
-}
 
-describe('a cluster of three control planes and a worker', () => {
+describe.each([
+  { what: 'three control planes and a worker', masters: [0, 1, 2], members: [], worker: 3 },
+  {
+    what: 'a control plane, three external members of etcd and a worker',
+    masters: [0],
+    members: [1, 2, 3],
+    worker: 4,
+  },
+])('a cluster of $what', ({ masters, members, worker }) => {
+  const NAME = members.length > 0 ? 'restored-external-etcd' : 'restored';
+  const PATH = `/region/lab/cluster/${NAME}`;
+  const MADE_ANEW = [...masters, ...members];
+  const ALL = [...MADE_ANEW, worker];
+  let snapshot = '';
+
+  const connect = async () => {
+    await client?.close();
+    client = await clientOf(await kubeconfigOf(meta, NAME));
+    return client;
+  };
+  const put = async (name: string) =>
+    (await connect()).create<ConfigMap>(CONFIG_MAPS, {
+      metadata: { namespace: 'default', name },
+      data: { name },
+    });
+  const exists = async (name: string) => {
+    try {
+      await (await connect()).get<ConfigMap>(CONFIG_MAPS, { namespace: 'default', name });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  };
+  const cluster = () =>
+    meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace: 'default', name: NAME });
+  const ask = async (route: string, body: object) => {
+    const begun = Date.now();
+    const answer = await meta.rest.raw('POST', `${PATH}${route}`, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    await untilDone(meta, NAME, OPERATION_MS);
+    console.log(`${NAME}${route}: ${Math.round((Date.now() - begun) / 1000)} s`);
+  };
+  const timeOf = (name: string) =>
+    name.replace(/^(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)z.*/, '$1-$2-$3T$4:$5:$6Z');
+  /** Waits until every node is ready, and returns the seconds since `begun`. */
+  async function nodesReady(begun: number): Promise<number> {
+    const wanted = nodes(...masters, worker);
+    while (JSON.stringify(await readyNodesOf(meta, NAME).catch(() => [])) !== JSON.stringify(wanted))
+      await sleep(500);
+    return Math.round((Date.now() - begun) / 1000);
+  }
+
   it('is created', async () => {
-    const lists = { masterList: entries(...MASTERS), nodeList: entries(WORKER) };
+    const etcdList = members.length > 0 ? { etcdList: entries(...members) } : {};
+    const lists = { masterList: entries(...masters), ...etcdList, nodeList: entries(worker) };
     await ask('', { name: NAME, ...lists, kubeadm: QUICK_KEYS, privateSSHKey: meta.privateKey });
   });
 
@@ -112,11 +122,11 @@ describe('a cluster of three control planes and a worker', () => {
       expect(await sh(index, 'matryoshka-watch differences'), host(index).name).toBe('');
   });
 
-  it('restores onto new machines after all control planes were lost', async () => {
-    for (const index of MASTERS) await remakeHost(host(index));
+  it('restores onto new machines after all control planes and members were lost', async () => {
+    for (const index of MADE_ANEW) await remakeHost(host(index));
     // The new machines have other host keys, which the user states.
     const keys = await Promise.all(
-      MASTERS.map(async (index) => {
+      MADE_ANEW.map(async (index) => {
         const key = await sh(index, 'cut -d " " -f 1,2 /etc/ssh/ssh_host_ed25519_key.pub');
         return `${host(index).ip} ${key.trim()}`;
       }),

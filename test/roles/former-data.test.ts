@@ -27,12 +27,13 @@ async function begins(data: string): Promise<void> {
 }
 
 /** Runs a script of the restore of that sequence. `OWN_DISK`: whether etcd has a disk of its own. */
-async function run(script: 'stop' | 'finish', sequence: number, own = '') {
+async function run(script: 'stop' | 'stop-member' | 'finish', sequence: number, own = '') {
   const text = `${read('files/prelude.sh')}
     systemctl() { :; }; ctr() { :; }; kubeadm() { echo "$*" > "$R/kubeadm"; }; sync() { :; }; write_resolv_conf() { :; }
     forget_programs() { :; }; mountpoint() { [ -n "${own}" ]; }
+    ${read('roles/restore/files/keep.sh')}
     ${read(`roles/restore/files/${script}.sh`)}`;
-  const env = { MATRYOSHKA_ROOT: root, SEQUENCE: String(sequence) };
+  const env = { MATRYOSHKA_ROOT: root, SEQUENCE: String(sequence), HAS_ETCD: 'yes' };
   const { exitCode, stderr } = await execa('/bin/bash', ['--norc', '-c', text], { env, reject: false });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 }
@@ -76,6 +77,28 @@ describe.each([
     expect(await keptBy(9)).toBe('of 8');
     // A further attempt sends the snapshot again, which is not encrypted.
     expect(existsSync(sent)).toBe(false);
+  });
+
+  it('keeps certificates and data of an external member, whose unit goes first', async () => {
+    await rm(join(root, 'etc/matryoshka/made'));
+    const unit = join(root, 'etc/systemd/system/matryoshka-etcd.service');
+    for (const folder of ['etc/systemd/system', 'etc/matryoshka/etcd'])
+      await mkdir(join(root, folder), { recursive: true });
+    await writeFile(unit, 'unit');
+    await writeFile(join(root, 'etc/matryoshka/etcd/server.key'), 'key');
+    await appendFile(join(root, 'etc/matryoshka/made'), 'etcd tree /var/lib/etcd\n');
+    await run('stop-member', 7, own);
+    expect(existsSync(unit)).toBe(false);
+    expect(existsSync(join(etcd(), 'member'))).toBe(false);
+    expect(await keptBy(7)).toBe('original');
+    const key = join(root, 'var/lib/matryoshka/before-restore/7/etcd-certificates/server.key');
+    expect(await readFile(key, 'utf8')).toBe('key');
+    // A second attempt drops what the first one has made.
+    await begins('half of 7');
+    await run('stop-member', 7, own);
+    expect(await keptBy(7)).toBe('original');
+    await run('finish', 7, own);
+    expect(await keptBy(7)).toBe('original');
   });
 
   it('keeps the keys of before, and continues a move that was interrupted', async () => {

@@ -165,7 +165,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     once: true,
   },
   'control-plane/issue.sh': {
-    vars: `CREATES= RENEWS= MEMBERS='10.0.0.9 {"a":1}' \n${JOIN}`,
+    vars: `CREATES= HAS_AUTHORITIES= MEMBERS='10.0.0.9 {"a":1}' \n${JOIN}`,
     library: ['control-plane/member.sh'],
     before: `${JOINED}mkdir -p /etc/kubernetes/pki/etcd; for f in etcd/ca.crt etcd/ca.key apiserver-etcd-client.key; do echo x > /etc/kubernetes/pki/$f; done`,
     programs: {
@@ -191,7 +191,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     others: /\/(admin|resolv)\.conf$/,
   },
   'etcd/unit.sh': {
-    vars: `ANEW=yes\n${JOIN}`,
+    vars: `ANEW=yes RESTORED=\n${JOIN}`,
     library: ['etcd/etcd.sh', 'etcd/join.sh'],
     before: ETCD,
   },
@@ -392,15 +392,28 @@ printf '#!/bin/bash\nfor last; do :; done; echo data > "$last"\n' > etcdctl; pri
     before: `${IN_IMAGE}mkdir -p /var/lib/matryoshka/restore; printf data > /var/lib/matryoshka/restore/snapshot.db`,
   },
   'restore/stop.sh': {
-    vars: 'RESOLV_NAMESERVERS=10.0.0.2 SEQUENCE=7\n',
+    vars: 'RESOLV_NAMESERVERS=10.0.0.2 SEQUENCE=7 HAS_ETCD=yes\n',
+    library: ['restore/keep.sh'],
     before: `${JOINED}${TREES}mkdir -p /var/lib/etcd/member /etc/kubernetes/manifests /var/lib/kubelet
 echo db > /var/lib/etcd/member/db; echo pod > /etc/kubernetes/manifests/etcd.yaml; echo 'control-plane tree /var/lib/etcd' >> /etc/matryoshka/made`,
     programs: { kubeadm: ':' },
     // It is at either place.
     varies: /\/before-restore\/|\/var\/lib\/etcd\//,
   },
-  'restore/etcd.sh': {
-    vars: 'SEQUENCE=7 NODE_NAME=n PEER=https://10.0.0.5:2380 TOKEN=t BUMP=1 SNAPSHOT=s AUTHORITIES=$(cat /usr/local/archive)\n',
+  'restore/stop-member.sh': {
+    vars: 'SEQUENCE=7\n',
+    library: ['restore/keep.sh'],
+    before: `${JOINED}${TREES}mkdir -p /var/lib/etcd/member /etc/matryoshka/etcd; echo key > /etc/matryoshka/etcd/server.key
+echo db > /var/lib/etcd/member/db; echo 'etcd tree /var/lib/etcd' >> /etc/matryoshka/made`,
+    // It is at either place.
+    varies: /\/before-restore\/|\/var\/lib\/etcd\//,
+  },
+  'restore/keys.sh': {
+    vars: 'SEQUENCE=7 AUTHORITIES=$(cat /usr/local/archive)\n',
+    before: `${ETCD}mkdir -p /var/lib/matryoshka/before-restore/7; echo yes > /var/lib/matryoshka/before-restore/7/complete`,
+  },
+  'restore/data.sh': {
+    vars: 'SEQUENCE=7 NODE_NAME=n INITIAL_CLUSTER=n=https://10.0.0.5:2380 PEER=https://10.0.0.5:2380 TOKEN=t BUMP=1 SNAPSHOT=s\n',
     before: `${ETCD}printf '#!/bin/bash\nwhile [ "$1" != --data-dir ]; do shift; done\nmkdir -p "$2/member" && echo data > "$2/member/db"\n' > etcdutl
 chmod 755 etcdutl; mkdir -p /var/lib/etcd /var/lib/matryoshka/before-restore/7; echo yes > /var/lib/matryoshka/before-restore/7/complete`,
   },

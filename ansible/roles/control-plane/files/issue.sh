@@ -4,8 +4,8 @@ umask 077
 mkdir -p "$state" || exit 1
 # These files contain keys.
 trap 'rm -rf "$state/etcd-certificates" "$state/certificates.yaml"' EXIT
-# A renewal needs no API server: it may wait for these certificates.
-if [ -z "$RENEWS" ] && ! await_joined; then
+# In a renewal or a restore, the API servers may wait for these certificates.
+if [ -z "$HAS_AUTHORITIES" ] && ! await_joined; then
   [ -n "$CREATES" ] || fail 'by what stands on it this host is no control plane of the cluster; nothing was changed'
   begin_anew
   # CAs of an earlier attempt may use another algorithm.

@@ -45,12 +45,16 @@ WantedBy=multi-user.target"
   changed $unit
 }
 
-if [ -n "$ANEW" ]; then
-  systemctl stop $unit 2>/dev/null
-  find $data -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf --one-file-system {} +
-  start "$INITIAL_CLUSTER" new
+if [ -n "$ANEW$RESTORED" ]; then
+  cluster=existing
+  if [ -n "$ANEW" ]; then
+    systemctl stop $unit 2>/dev/null
+    find $data -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf --one-file-system {} +
+    cluster=new
+  fi
+  start "$INITIAL_CLUSTER" $cluster
   for try in $(seq 120); do answers "$IP" && { did joined; exit 0; }; sleep 0.5; done
-  fail "the members of the new etcd do not agree: $(journalctl -u $unit -n 3 --no-pager -o cat)"
+  fail "the members of the ${RESTORED:+restored }${ANEW:+new }etcd do not agree: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 fi
 enter $data
 if [ -n "$initial" ]; then start "$initial" existing

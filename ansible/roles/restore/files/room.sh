@@ -1,4 +1,4 @@
-# Refuses a snapshot for which the disks of this host have no room: the first control plane needs the file, and each one etcd's
+# Refuses a snapshot for which the disks of this host have no room: one that receives it needs the file, and each one etcd's
 # data that is made of it, beside the data of now.
 mkdir -p "$work/restore" || exit 1
 data=/var/lib/etcd
@@ -12,7 +12,7 @@ needs() { # FOLDER BYTES
   [ "$left" -gt "$2" ] ||
     fail "there is no room for the snapshot: $1 has $left bytes left, and $2 are needed; nothing was changed$kept"
 }
-if [ -n "$IS_FIRST" ]; then
+if [ -n "$RECEIVES" ]; then
   needs "$work/restore" $((SIZE * 3))
   needs $data $((SIZE * 3))
 else
