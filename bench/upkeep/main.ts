@@ -5,6 +5,7 @@ import { messageOf, UsageError } from '#base/errors.ts';
 import { announced, sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { labDown } from '#lab/hosts/down.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
+import { expireCertificates } from '#lab/meta/expiry.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import {
   amendBaseline,
@@ -17,6 +18,7 @@ import {
 } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
 import { ours, removeOurs } from '../ours.ts';
+import { fill, restores, snapshotFigures } from './copies.ts';
 import { rowsOf, served, timed, upgradeByHand, versions } from './upgrades.ts';
 
 /** Figures of clusters that last (`make bench-upkeep`). */
@@ -26,6 +28,7 @@ const [MASTERS, WORKERS] = [3, 2];
 /** The meta cluster's host, and those of a cluster. */
 const HOSTS = 1 + MASTERS + WORKERS;
 const CLEAN_UP_MS = 5_000;
+const RESTORES = 10;
 
 type Add = (...figures: Figure[]) => void;
 
@@ -66,6 +69,29 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
     await removeOurs(meta, say);
     add({ name: `renewal ${MASTERS}+${WORKERS} (s)`, ours: renewal.result, bound: 60 });
     add(...rowsOf('renewal', renewal));
+  },
+  async expired(meta, add) {
+    const hosts = await created(meta, versions().to);
+    await expireCertificates(hosts.slice(0, MASTERS), hosts.slice(MASTERS));
+    const seconds = await announced(say, 'renewal of what has expired', () => timed(meta, 'renew', {}));
+    await removeOurs(meta, say);
+    add({ name: `renewal ${MASTERS}+${WORKERS}, all expired (s)`, ours: seconds, bound: 120 });
+  },
+  async snapshot(meta, add) {
+    await created(meta, versions().to);
+    await announced(say, '1 GiB of data', () => fill(meta, 1024));
+    add(...(await snapshotFigures(meta, say)));
+    await removeOurs(meta, say);
+  },
+  async restore(meta, add) {
+    const hosts = await created(meta, versions().to);
+    const seconds = await restores(meta, hosts.slice(0, MASTERS), MASTERS + WORKERS, RESTORES, say);
+    await removeOurs(meta, say);
+    add({
+      name: `restore ${MASTERS}+${WORKERS}, slowest of ${RESTORES} (s)`,
+      ours: Math.max(...seconds),
+      bound: 90,
+    });
   },
 };
 

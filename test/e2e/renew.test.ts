@@ -1,12 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { faults, seen } from '#lab/meta/faults.ts';
+import { expireCertificates } from '#lab/meta/expiry.ts';
+import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
@@ -25,8 +22,6 @@ const REPORT_MS = 3 * 60_000;
 const MASTERS = [0, 1, 2];
 const WORKER = 3;
 const ALL = [...MASTERS, WORKER];
-/** Validity of the certificates that the test issues. */
-const SHORT_MS = 5_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -42,7 +37,6 @@ afterAll(async () => {
 });
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
-const nodeOf = (index: number): string => nodes(index)[0] ?? '';
 
 const LEAVES = `cd /etc/kubernetes && {
   for file in $(find pki -name '*.crt' ! -name ca.crt ! -name front-proxy-ca.crt | sort); do echo "$file $(sha256sum < $file)"; done
@@ -124,33 +118,7 @@ describe('a cluster of three control planes and a worker', () => {
   });
 
   it('serves again after it was off until all certificates had expired', async () => {
-    const script = await readFile(join(import.meta.dirname, 'expire-certificates.sh'), 'utf8');
-    const pair = `kubeadm kubeconfig user --org system:nodes --validity-period 5s --config /dev/stdin <<< '{apiVersion: kubeadm.k8s.io/v1beta4, kind: ClusterConfiguration}' 2> /dev/null |
-      sed -n 's/^ *client-\\(certificate\\|key\\)-data: *//p' | while read -r part; do base64 -d <<< "$part"; done | base64 -w0`;
-    const pairs = await Promise.all(
-      ALL.map((index) => sh(0, pair.replace('--org', `--client-name system:node:${nodeOf(index)} --org`))),
-    );
-    await Promise.all(
-      ALL.map((index, at) => {
-        const duty = index === WORKER ? 'worker' : 'master';
-        const { name, ip } = host(index);
-        return docker([
-          'exec',
-          name,
-          'bash',
-          '-c',
-          script,
-          'expire',
-          nodeOf(index),
-          duty,
-          ip,
-          pairs[at] ?? '',
-        ]);
-      }),
-    );
-    await Promise.all(ALL.map((index) => faults.powerOff(host(index))));
-    await sleep(SHORT_MS);
-    await Promise.all(ALL.map((index) => faults.powerOn(host(index))));
+    await expireCertificates(MASTERS.map(host), [host(WORKER)]);
     const begun = Date.now();
     await renewed();
     console.log(`renewed after ${Math.round((Date.now() - begun) / 1_000)} s, from nothing valid`);

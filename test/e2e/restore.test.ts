@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONFIG_MAPS, type ConfigMap, SECRETS, type Secret } from '#api/core.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { remakeHost } from '#lab/hosts/up.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import { newMachines } from '#lab/meta/new-machines.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isNotFound } from '#runtime/wire/api-error.ts';
 import { byNumber } from './by-number.ts';
@@ -123,21 +123,7 @@ describe.each([
   });
 
   it('restores onto new machines after all control planes and members were lost', async () => {
-    for (const index of MADE_ANEW) await remakeHost(host(index));
-    // The new machines have other host keys, which the user states.
-    const keys = await Promise.all(
-      MADE_ANEW.map(async (index) => {
-        const key = await sh(index, 'cut -d " " -f 1,2 /etc/ssh/ssh_host_ed25519_key.pub');
-        return `${host(index).ip} ${key.trim()}`;
-      }),
-    );
-    const data = { known_hosts: Buffer.from(`${keys.join('\n')}\n`).toString('base64') };
-    await meta.client.patch<Secret>(
-      SECRETS,
-      { namespace: 'default', name: `${NAME}-ssh` },
-      { data },
-      { type: 'merge' },
-    );
+    await newMachines(meta, NAME, MADE_ANEW.map(host));
     const begun = Date.now();
     await ask('/restore', { snapshot, confirmDataLossSince: timeOf(snapshot) });
     console.log(`all nodes ready after ${await nodesReady(begun)} s`);

@@ -1,0 +1,148 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { sleep } from '#base/clock.ts';
+import type { Say } from '#lab/artifacts/progress.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { newMachines } from '#lab/meta/new-machines.ts';
+import type { Figure } from '../figures.ts';
+import { NAME } from '../ours.ts';
+import { timed } from './upgrades.ts';
+
+/** Snapshots of much data, and restores after all control planes were lost. */
+
+const MIB = 1024 * 1024;
+/** Below etcd's limit of a request. */
+const OBJECT_BYTES = 900 * 1024;
+const TOGETHER = 4;
+const BEFORE_MS = 20_000;
+const ASK_MS = 50;
+const SAMPLE_MS = 100;
+const READY_MS = 5 * 60_000;
+
+/** Writes ConfigMaps until etcd has that much data. */
+export async function fill(meta: Meta, mib: number): Promise<void> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  const data = { text: 'x'.repeat(OBJECT_BYTES) };
+  const total = Math.ceil((mib * MIB) / OBJECT_BYTES);
+  let made = 0;
+  const write = async () => {
+    while (made < total) {
+      made += 1;
+      await client.create<ConfigMap>(CONFIG_MAPS, {
+        metadata: { namespace: 'default', name: `fill-${made}` },
+        data,
+      });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: TOGETHER }, write));
+  } finally {
+    await client.close();
+  }
+}
+
+const p99 = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN;
+
+/** Reads an object twenty times a second until `done`, and returns the 99th percentile in ms. */
+async function latency(meta: Meta, done: () => boolean): Promise<number> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  const times: number[] = [];
+  try {
+    while (!done()) {
+      const began = performance.now();
+      await client.get<ConfigMap>(CONFIG_MAPS, { namespace: 'kube-system', name: 'kubeadm-config' });
+      const took = performance.now() - began;
+      times.push(took);
+      await sleep(Math.max(0, ASK_MS - took));
+    }
+  } finally {
+    await client.close();
+  }
+  return p99(times);
+}
+
+/** Returns the memory, without pages of files, of the processes of a pod on this machine, in MiB. */
+async function memoryOf(uid: string): Promise<number> {
+  let kib = 0;
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (!(await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(uid)) continue;
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      for (const [, size] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) kib += Number(size);
+    } catch {
+      // The process has ended.
+    }
+  }
+  return kib / 1024;
+}
+
+/** Samples the memory of the pod of the next snapshot until `done`, and returns the most in MiB. */
+async function mostMemory({ client }: Meta, done: () => boolean): Promise<number> {
+  let uid: string | undefined;
+  let most = 0;
+  while (!done()) {
+    if (uid === undefined) {
+      const { items } = await client.list<Pod>(PODS, { namespace: 'matryoshka-system' });
+      uid = items.find(
+        ({ metadata, status }) => metadata.name?.startsWith('snapshot-') && status?.phase === 'Running',
+      )?.metadata.uid;
+    } else most = Math.max(most, await memoryOf(uid));
+    await sleep(SAMPLE_MS);
+  }
+  return most;
+}
+
+/** Saves a snapshot of a filled etcd. */
+export async function snapshotFigures(meta: Meta, say: Say): Promise<Figure[]> {
+  const end = performance.now() + BEFORE_MS;
+  const before = await latency(meta, () => performance.now() > end);
+  let isDone = false;
+  const done = () => isDone;
+  const [seconds, during, memory] = await Promise.all([
+    timed(meta, 'snapshot', {}).finally(() => {
+      isDone = true;
+    }),
+    latency(meta, done),
+    mostMemory(meta, done),
+  ]);
+  say(`a snapshot of 1 GiB: ${seconds.toFixed(1)} s`);
+  return [
+    { name: 'snapshot of 1 GiB: p99 of reads (ms), before as peer', ours: during, peer: before, bound: 2 },
+    { name: 'snapshot of 1 GiB: memory of the Job (MiB)', ours: memory, bound: 150 },
+  ];
+}
+
+/** Loses all control planes and restores them, that often. Returns the seconds of each restore, to all nodes Ready. */
+export async function restores(
+  meta: Meta,
+  masters: readonly LabHost[],
+  nodes: number,
+  times: number,
+  say: Say,
+): Promise<number[]> {
+  await timed(meta, 'snapshot', {});
+  const { status } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    namespace: 'default',
+    name: NAME,
+  });
+  const [newest] = status?.etcdSnapshots?.stored ?? [];
+  if (!newest) throw new Error('there is no snapshot');
+  const found: number[] = [];
+  for (let time = 1; time <= times; time += 1) {
+    await newMachines(meta, NAME, masters);
+    const began = performance.now();
+    await timed(meta, 'restore', { snapshot: newest.name, confirmDataLossSince: newest.createdAt });
+    while ((await readyNodesOf(meta, NAME).catch(() => [])).length < nodes) {
+      if (performance.now() - began > READY_MS) throw new Error('not all nodes are Ready after a restore');
+      await sleep(SAMPLE_MS);
+    }
+    const seconds = (performance.now() - began) / 1000;
+    say(`restore ${time} of ${times}: ${seconds.toFixed(1)} s`);
+    found.push(seconds);
+  }
+  return found;
+}
