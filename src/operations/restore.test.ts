@@ -62,6 +62,7 @@ describe('a restore', () => {
     expect(of.get('Send the snapshot')).toEqual(members);
     expect(of.get('Stop control planes')?.at).toEqual([1, 6, 7, 8].map(ip));
     expect(of.get('Restore etcd')).toEqual(members);
+    expect(of.get('Start etcd')).toEqual(members);
     expect(of.get('Start the control plane')?.at).toEqual([ip(1)]);
   });
 

@@ -117,6 +117,12 @@ export const restore = {
       { ...FINAL, name: 'Stop control planes', works: joins, pace: 'all' },
       { ...FINAL, name: 'Issue certificates for etcd', works: onFirst, pace: 'one' },
       { ...FINAL, name: 'Restore etcd', works: onRestoredMembers, pace: 'all' },
+      {
+        ...FINAL,
+        name: 'Start etcd',
+        works: (host) => joins(host) && isExternalEtcd(host),
+        pace: 'all',
+      },
       { ...FINAL, name: 'Start the control plane', works: onFirst, pace: 'one' },
       { name: 'Admit hosts', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: isControlPlane, installs: true, pace: 'all', cut: 'between' },

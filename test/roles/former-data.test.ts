@@ -27,13 +27,18 @@ async function begins(data: string): Promise<void> {
 }
 
 /** Runs a script of the restore of that sequence. `OWN_DISK`: whether etcd has a disk of its own. */
-async function run(script: 'stop' | 'stop-member' | 'finish', sequence: number, own = '') {
+async function run(
+  script: 'stop' | 'stop-member' | 'finish' | 'keys',
+  sequence: number,
+  own = '',
+  keys = '',
+) {
   const text = `${read('files/prelude.sh')}
     systemctl() { :; }; ctr() { :; }; kubeadm() { echo "$*" > "$R/kubeadm"; }; sync() { :; }; write_resolv_conf() { :; }
     forget_programs() { :; }; mountpoint() { [ -n "${own}" ]; }
     ${read('roles/restore/files/keep.sh')}
     ${read(`roles/restore/files/${script}.sh`)}`;
-  const env = { MATRYOSHKA_ROOT: root, SEQUENCE: String(sequence), HAS_ETCD: 'yes' };
+  const env = { MATRYOSHKA_ROOT: root, SEQUENCE: String(sequence), HAS_ETCD: 'yes', AUTHORITIES: keys };
   const { exitCode, stderr } = await execa('/bin/bash', ['--norc', '-c', text], { env, reject: false });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 }
@@ -113,4 +118,22 @@ describe.each([
     expect(await keptBy(7)).toBe('original');
     expect((await readdir(join(root, folder, `7${below}`))).toSorted()).toEqual(['later', 'member', 'other']);
   });
+});
+
+it('accepts tokens by the keys from before as well, and issues the client certificate of etcd again', async () => {
+  const pem = (key: string) => `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`;
+  const pki = join(root, 'etc/kubernetes/pki');
+  const bundle = join(root, 'bundle');
+  for (const folder of [pki, join(bundle, 'matryoshka/next')]) await mkdir(folder, { recursive: true });
+  await writeFile(join(pki, 'sa.pub'), pem('later') + pem('shared'));
+  await writeFile(join(bundle, 'sa.pub'), pem('shared') + pem('earlier'));
+  for (const file of ['apiserver-etcd-client.crt', 'apiserver-etcd-client.key', 'matryoshka/next/sa.key'])
+    await writeFile(join(bundle, file), 'old');
+  const { stdout } = await execa('tar', ['-C', bundle, '-czf', '-', '.'], { encoding: 'buffer' });
+  await run('stop', 7);
+  await rm(pki, { recursive: true });
+  await run('keys', 7, '', Buffer.from(stdout).toString('base64'));
+  expect(await readFile(join(pki, 'sa.pub'), 'utf8')).toBe(pem('shared') + pem('earlier') + pem('later'));
+  expect((await readdir(pki)).toSorted()).toEqual(['matryoshka', 'sa.pub']);
+  expect(await readdir(join(pki, 'matryoshka'))).toEqual([]);
 });
