@@ -46,7 +46,7 @@ const gateway = (ip: string, path: string, body: string, seconds: number): strin
 const AUTHORITIES =
   'cd /etc/kubernetes/pki && more=; for f in matryoshka apiserver-etcd-client.crt apiserver-etcd-client.key; do ' +
   '[ ! -e $f ] || more="$more $f"; done; ' +
-  'tar -czf - ca.crt ca.key front-proxy-ca.crt front-proxy-ca.key etcd/ca.crt etcd/ca.key sa.key sa.pub $more | base64 -w 0';
+  'tar --exclude="matryoshka/next*" -czf - ca.crt ca.key front-proxy-ca.crt front-proxy-ca.key etcd/ca.crt etcd/ca.key sa.key sa.pub $more | base64 -w 0';
 
 /** Returns the etcd of a cluster over its hosts, by the first member that answers, and better not by the leader. */
 export async function liveEtcd(hosts: readonly PlannedHost[], connections: Connections): Promise<LiveEtcd> {

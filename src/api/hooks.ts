@@ -14,6 +14,7 @@ const HOOKED = [
   'move-etcd',
   'repair',
   'renew',
+  'rotate',
   'reconfigure',
   'update',
   'rollback',

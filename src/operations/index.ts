@@ -12,6 +12,7 @@ import { repair } from './repair.ts';
 import { replace } from './replace.ts';
 import { restore } from './restore.ts';
 import { rollback } from './rollback.ts';
+import { rotate } from './rotate.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 import { snapshot } from './snapshot.ts';
@@ -23,6 +24,7 @@ export const operations: readonly Operation[] = [
   scaleUp,
   scaleDown,
   reconfigure,
+  rotate,
   relabel,
   replace,
   moveEtcd,

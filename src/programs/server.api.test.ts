@@ -87,6 +87,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
         'reconfigure',
         'relabel',
         'renew',
+        'rotate',
         'update',
         'rollback',
         'snapshot',

@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
           'repair',
           'renew',
           'reconfigure',
+          'rotate',
           'update',
           'snapshot',
           'restore',

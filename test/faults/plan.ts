@@ -57,6 +57,7 @@ export const STEPS = [
   'move',
   'repair',
   'renew',
+  'rotate',
   'update',
   'settings',
   'undo',

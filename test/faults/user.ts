@@ -231,6 +231,10 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
     ask: (user) => user.ask({ word: 'renewing', requestId: 'renew', workers: [user.host(2)] }),
     done: (cluster) => rests(cluster) && said(cluster) === 'renew-finished',
   },
+  rotate: {
+    ask: (user) => user.ask({ word: 'rotating', requestId: 'rotate', workers: [user.host(2)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'rotate-finished',
+  },
   update: {
     ask: (user) =>
       user.ask({ word: 'updating', requestId: 'update', workers: [user.host(2)], kubeVersion: LATER }),

@@ -8,6 +8,7 @@ import { ofHooks } from './of-hooks.ts';
 import { ofHosts } from './of-hosts.ts';
 import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
+import { ofKeys } from './of-keys.ts';
 import { ofMachines } from './of-machines.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofOperations } from './of-operations.ts';
@@ -26,6 +27,7 @@ export const mutants: readonly Mutant[] = [
   ...ofControlPlanes,
   ...ofEtcd,
   ...ofOperations,
+  ...ofKeys,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

@@ -52,6 +52,17 @@ const writes = (...paths: string[]) =>
     .join('\n');
 const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
 
+/** Programs of a control plane on which each static pod with a manifest runs and is ready. */
+const STATIC_PODS = {
+  ctr: `cd /etc/kubernetes/manifests; case "$*" in
+*'tasks ls'*) for f in *.yaml; do echo "\${f%.yaml} 1 RUNNING"; done ;;
+*) for f in *.yaml; do case "$*" in *"\${f%.yaml}"*) echo "\${f%.yaml}" ;; esac; done ;;
+esac`,
+  kubectl: `case "$*" in *'get pod'*) printf True ;; *) echo config ;; esac`,
+  curl: 'echo ok',
+  systemctl: ':',
+  sleep: ':',
+};
 /** Files that a change of settings replaces. */
 const SETTINGS = [
   ...['apiserver', 'controller-manager', 'scheduler'].map(
@@ -88,6 +99,26 @@ const REPAIR = [
   'repair/etcd-start.sh',
   'repair/put.sh',
 ];
+const pem = (key: string) => `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`;
+/** A stage of a rotation, with new keys beside the former ones. */
+const rotating: Row = {
+  vars: 'NODE_NAME=n\n',
+  library: [
+    ...REPAIR,
+    'repair/pods.sh',
+    'control-plane/shared.sh',
+    'reconfigure/former.sh',
+    'reconfigure/components.sh',
+    'rotate/keys.sh',
+  ],
+  before: `mkdir -p /etc/kubernetes/manifests /etc/kubernetes/pki/matryoshka/next; cd /etc/kubernetes
+for pod in apiserver controller-manager scheduler; do echo pod > manifests/kube-$pod.yaml; done; cd pki
+echo one > sa.key; echo two > matryoshka/next/sa.key; printf -- '${pem('one')}' > sa.pub; printf -- '${pem('two')}' > matryoshka/next/sa.pub
+echo 'key7 c2VjcmV0' > matryoshka/next/encryption.key; printf -- '- name: key1\n  secret: c2VjcmV0\n' > matryoshka/encryption.yaml`,
+  programs: STATIC_PODS,
+  // A mark stays until components have started.
+  varies: /^\/var\/lib\/matryoshka\/rotate-/,
+};
 
 const AUTHORITIES = ['ca', 'front-proxy-ca', 'etcd/ca'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
 
@@ -300,14 +331,7 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
 *kubelet-config*) ${writes('/var/lib/kubelet/config.yaml')} ;;
 esac`,
       openssl: `cat "\${@: -1}"`,
-      ctr: `cd /etc/kubernetes/manifests; case "$*" in
-*'tasks ls'*) for f in *.yaml; do echo "\${f%.yaml} 1 RUNNING"; done ;;
-*) for f in *.yaml; do case "$*" in *"\${f%.yaml}"*) echo "\${f%.yaml}" ;; esac; done ;;
-esac`,
-      kubectl: `case "$*" in *'get pod'*) printf True ;; *) echo config ;; esac`,
-      curl: 'echo ok',
-      systemctl: ':',
-      sleep: ':',
+      ...STATIC_PODS,
     },
     others: /\/var\/lib\/kubelet\/config\.yaml$|\/var\/lib\/matryoshka\/reconfigure/,
   },
@@ -322,6 +346,26 @@ esac`,
     },
     others: /\/var\/lib\/kubelet\/config\.yaml$|\/var\/lib\/matryoshka\/reconfigure/,
   },
+  'rotate/make.sh': {
+    vars: 'SEQUENCE=7 KUBEADM_CONFIG=CERTIFICATES_DIR\n',
+    library: ['control-plane/shared.sh', 'rotate/keys.sh'],
+    before:
+      'mkdir -p /etc/kubernetes/pki/matryoshka; echo keys > /etc/kubernetes/pki/matryoshka/encryption.yaml',
+    programs: {
+      kubeadm: `for f in sa.key sa.pub; do echo made | tee /etc/kubernetes/pki/matryoshka/next.new/$f > /dev/null || exit 1; done`,
+    },
+    // The key of encryption is random.
+    varies: /\/next(\.new)?\/encryption\.key$/,
+  },
+  'rotate/store.sh': {
+    vars: 'KEYS=$(tar -C /usr/local/keys -czf - . | base64 -w0)\n',
+    library: ['rotate/keys.sh'],
+    before: `mkdir -p /etc/kubernetes/pki/matryoshka/next /usr/local/keys
+echo key | tee /usr/local/keys/sa.key > /usr/local/keys/sa.pub; echo former > /etc/kubernetes/pki/matryoshka/next/sa.key`,
+  },
+  'rotate/accept.sh': rotating,
+  'rotate/use.sh': rotating,
+  'rotate/forget.sh': rotating,
   'renew/member.sh': {
     vars: `ETCD_HERE= PKI=$(cat /usr/local/archive)\n${MEMBER}`,
     library: REPAIR,

@@ -60,6 +60,7 @@ const REAL: readonly Case[] = [
   { operationId: 'moveEtcd', takes: [['update'], own], body: { etcdList: [host(4)] } },
   { operationId: 'repair', takes: [['update'], own], body: {} },
   { operationId: 'renew', takes: [['update'], own], body: {} },
+  { operationId: 'rotate', takes: [['update'], own], body: {} },
   { operationId: 'update', takes: [['update'], own], body: { kubeVersion: 'v1.35.4' } },
   { operationId: 'rollback', takes: [['update'], own], body: {} },
   { operationId: 'snapshot', takes: [['update'], own], body: {} },

@@ -11,18 +11,18 @@ forget_other_keys() {
 # make_shared: runs on the first control plane, before it starts.
 make_shared() {
   make_settings
-  # There is no provider `identity`: data in etcd that is not encrypted is not accepted as a Secret.
-  [ -z "$ENCRYPTION_AT_REST" ] || write_file "$shared/encryption.yaml" 600 "apiVersion: apiserver.config.k8s.io/v1
-kind: EncryptionConfiguration
-resources:
-  - resources: [secrets]
-    providers:
-      - secretbox:
-          keys:
-            - name: key1
-              secret: $(head -c 32 /dev/urandom | base64 -w0)
-" || exit 1
+  [ -z "$ENCRYPTION_AT_REST" ] || write_file "$shared/encryption.yaml" 600 "$(encryption_config "key1 $(head -c 32 /dev/urandom | base64 -w0)")"$'\n' || exit 1
 }
+
+# encryption_config LINES: prints the configuration with the keys of lines `NAME SECRET`. The first one encrypts. There is no
+# provider `identity`: data in etcd that is not encrypted is not accepted as a Secret.
+encryption_config() {
+  printf '%s\n' 'apiVersion: apiserver.config.k8s.io/v1' 'kind: EncryptionConfiguration' 'resources:' \
+    '  - resources: [secrets]' '    providers:' '      - secretbox:' '          keys:'
+  printf '%s\n' "$1" | awk 'NF { printf "            - name: %s\n              secret: %s\n", $1, $2 }'
+}
+# encryption_keys: prints the keys of the configuration in that form.
+encryption_keys() { awk '$2 == "name:" { name = $3 } $1 == "secret:" { print name, $2 }' "$shared/encryption.yaml"; }
 
 # make_settings: writes the files that depend on the settings alone.
 make_settings() {
