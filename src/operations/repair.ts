@@ -11,11 +11,12 @@ import { editRequest, retryField } from './request.ts';
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
 const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
 const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
+const onControlPlanes = ({ member: host }: PlannedHost): boolean => isMaster(host);
 /** While an API server or etcd member restarts, the others must run: one at a time, and never interrupted. */
 const CAREFULLY = { installs: true, pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
   ...CAREFULLY,
-  works: ({ member: host }) => isMaster(host),
+  works: onControlPlanes,
 } satisfies Omit<StepPlan, 'name'>;
 const MEMBERS = {
   ...CAREFULLY,
@@ -45,7 +46,14 @@ export const repair = {
     mayBeAway: () => true,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Check the version', works: ({ member: host }) => isMaster(host), pace: 'all', cut: 'between' },
+      { name: 'Check the version', works: onControlPlanes, pace: 'all', cut: 'between' },
+      {
+        name: 'Read keys that control planes have lost',
+        works: onControlPlanes,
+        pace: 'all',
+        cut: 'between',
+      },
+      { name: 'Bring back lost keys', works: onControlPlanes, pace: 'all', cut: 'between' },
       // API servers need these first.
       { ...MEMBERS, name: 'Restore etcd members that do not run' },
       { ...MEMBERS, name: 'Restore etcd members' },
@@ -56,14 +64,14 @@ export const repair = {
       { ...pointHosts, works: hasNode },
       {
         name: 'Find missing nodes',
-        works: ({ member: host }) => isMaster(host),
+        works: onControlPlanes,
         pace: 'one',
         cut: 'between',
       },
       { name: 'Register missing nodes', works: hasNode, pace: 'all', cut: 'between' },
       {
         name: 'Wait for missing nodes',
-        works: ({ member: host }) => isMaster(host),
+        works: onControlPlanes,
         pace: 'one',
         cut: 'between',
       },

@@ -206,8 +206,21 @@ describe('hosts that a user changed by hand', () => {
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
   });
 
-  it('stay unchanged if the key of the authority is lost, and the others are repaired', async () => {
-    await sh(2, `mv ${K8S}/pki/ca.key /root/ca.key && echo '# x' >> ${CONFIG}`);
+  it('get a lost key of an authority from another control plane', async () => {
+    const key = `${K8S}/pki/ca.key`;
+    const sum = await sh(2, `sha256sum < ${key}; stat -c %a:%U ${key}; rm ${key} ${K8S}/pki/sa.key`);
+    await untilReported(2);
+    await repaired();
+    expect(await sh(2, `sha256sum < ${key}; stat -c %a:%U ${key}`)).toBe(sum);
+    expect(await sh(2, `cat ${K8S}/pki/sa.key`)).toBe(await sh(0, `cat ${K8S}/pki/sa.key`));
+    expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
+  });
+
+  it('stay unchanged if the key of the authority is another, and the others are repaired', async () => {
+    await sh(
+      2,
+      `cp -p ${K8S}/pki/ca.key /root/ca.key && echo >> ${K8S}/pki/ca.key && echo '# x' >> ${CONFIG}`,
+    );
     await sh(WORKER, `echo '# x' >> ${CONFIG}`);
     await untilReported(2, WORKER);
     const before = await kubelet(2);
@@ -218,7 +231,7 @@ describe('hosts that a user changed by hand', () => {
       (cluster) => cluster?.status?.operation?.result === 'failed',
       OPERATION_MS,
     );
-    expect(failed?.status?.message).toMatch(/pki\/ca\.key missing; nothing was changed on this host/);
+    expect(failed?.status?.message).toMatch(/pki\/ca\.key changed; nothing was changed on this host/);
     expect(failed?.status?.message).toContain(ipOf(2));
     expect(await sh(WORKER, `tail -1 ${CONFIG}`)).not.toBe('# x');
     expect(await sh(2, `tail -1 ${CONFIG}`)).toBe('# x');

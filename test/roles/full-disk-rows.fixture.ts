@@ -346,6 +346,11 @@ esac`,
     },
     others: /\/var\/lib\/kubelet\/config\.yaml$|\/var\/lib\/matryoshka\/reconfigure/,
   },
+  'repair/take.sh': {
+    vars: `ETCD_HERE= GIVEN='ca.key ${base64('key of an authority')}'\n`,
+    library: REPAIR,
+    before: `${sealed({ '/etc/kubernetes/pki/ca.key': 'key of an authority' }, [])}rm /etc/kubernetes/pki/ca.key`,
+  },
   'rotate/make.sh': {
     vars: 'SEQUENCE=7 KUBEADM_CONFIG=CERTIFICATES_DIR\n',
     library: ['control-plane/shared.sh', 'rotate/keys.sh'],
