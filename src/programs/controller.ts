@@ -1,5 +1,7 @@
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { servedUntil } from '#certificates/served-until.ts';
+import type { ClusterModuleSettings } from '#controller/cluster/module.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
@@ -62,7 +64,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const host = createControllerHost({
     ...{ client: leading, namespace, clock, log, recorder, workers, metrics, term },
   });
-  const controllers = modulesOf(config.controllers, () => ({
+  const clusters = (): ClusterModuleSettings => ({
     offer: offerFrom(config),
     health: healthOf(config),
     snapshotClaim: config.snapshotClaim,
@@ -80,7 +82,11 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         siteConfigMap: config.siteConfigMap,
         snapshotClaim: config.snapshotClaim,
       }),
-  })).flatMap((module) => module(host));
+  });
+  const certificates = { servedUntil: () => servedUntil(endpoint.url) };
+  const controllers = modulesOf(config.controllers, { clusters, certificates }).flatMap((module) =>
+    module(host),
+  );
   const caches = host.informers;
   const probes = createProbes({
     port: config.probePort,

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import type { HealthSettings } from '#controller/cluster/health/observer.ts';
+import type { ClusterModuleSettings } from '#controller/cluster/module.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
@@ -129,14 +130,18 @@ export async function startOperator(
       workers: 4,
       recorder: { event: (_of, _type, reason, message) => onEvent?.(reason, message), stop: async () => {} },
     });
-    const controllers = modulesOf(['kubernetescluster', 'certificate'], () => ({
+    const clusters = (): ClusterModuleSettings => ({
       offer: { versions, hooks: allowHooks },
       health,
       maxOperations,
       // The test operator has one namespace, so both limits are the same.
       maxOperationsPerNamespace: maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
-    })).flatMap((module) => module(host));
+    });
+    // No certificate ends soon.
+    const certificates = { servedUntil: async () => new Date('2999-01-01') };
+    const names = ['kubernetescluster', 'certificate'];
+    const controllers = modulesOf(names, { clusters, certificates }).flatMap((module) => module(host));
     const manager = createManager({ caches: host.informers, controllers, log });
     const ended = manager.run(abort.signal);
     return {

@@ -105,6 +105,7 @@ export function beginLife({
     });
     const metrics = {
       informer: () => () => {},
+      expiry: () => () => {},
       controller: (name: string) => ({
         depth(now: number) {
           if (death === dying) waiting.set(name, now);

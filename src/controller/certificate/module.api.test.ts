@@ -5,6 +5,7 @@ import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
 import type { Recorder } from '#runtime/events/recorder.ts';
 import { createManager } from '#runtime/process/manager.ts';
+import { createMetrics } from '#runtime/process/metrics.ts';
 import { quietHost } from '#runtime/testing/quiet-host.fixture.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { certificateModule } from './module.ts';
@@ -16,19 +17,30 @@ const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
 let stop: (() => Promise<unknown>) | undefined;
 afterEach(() => stop?.());
 
-/** Starts the controller; `warned` resolves at the Event that reports the problem. */
-function start(): { warned: Promise<void> } {
-  const said = Promise.withResolvers<void>();
+const LATER = new Date('2999-01-01');
+
+/**
+ * Starts the controller; `warned` resolves at the Event that reports the problem. `apiServer`: the end of the API server's
+ * certificate.
+ */
+function start({
+  expected = 'CertificateNotRenewed',
+  apiServer = LATER,
+  metrics = createMetrics({ defaults: false }),
+} = {}): {
+  warned: Promise<string>;
+} {
+  const said = Promise.withResolvers<string>();
   const log = createLogger('silent');
   const recorder: Recorder = {
-    event: (_secret, type, reason) => {
-      if (type === 'Warning' && reason === 'CertificateNotRenewed') said.resolve();
+    event: (_secret, type, reason, message) => {
+      if (type === 'Warning' && reason === expected) said.resolve(message);
     },
     stop: async () => {},
   };
   const { client, namespace } = test;
-  const host = quietHost({ client, namespace, log, recorder });
-  const controllers = certificateModule(host);
+  const host = quietHost({ client, namespace, log, recorder, metrics });
+  const controllers = certificateModule({ servedUntil: async () => apiServer })(host);
   const ending = new AbortController();
   const ended = createManager({ caches: host.informers, controllers, log }).run(ending.signal);
   stop = () => {
@@ -102,4 +114,31 @@ it('warns if the authority itself expires', async () => {
   // Less than a third of the certificate's lifetime is left, but the authority expires too, so renewal gains nothing.
   await start().warned;
   expect(await shown()).toEqual(last);
+});
+
+it('announces the end of the certificates of the meta cluster, and has the ends of all as metrics', async () => {
+  const authority = await createAuthority();
+  const pair = await createServerCertificate(authority, names, [], {
+    notBefore: at(0),
+    notAfter: new Date('2990-01-01'),
+  });
+  await put('matryoshka-ca', authority);
+  await put('matryoshka-server-tls', pair);
+  const apiServer = at(20 * 86_400_000);
+  const metrics = createMetrics({ defaults: false });
+  const message = await start({ expected: 'MetaCertificatesEndSoon', apiServer, metrics }).warned;
+  expect(message).toBe(
+    `the certificates of the meta cluster end at ${apiServer.toISOString()}; run "matryoshka bootstrap" again before, which renews them`,
+  );
+  const ends = /^certificate_expiry_timestamp_seconds\{name="(.*)"\} (.*)$/gm;
+  await expect
+    .poll(async () =>
+      Object.fromEntries(
+        [...(await metrics.registry.metrics()).matchAll(ends)].map(([, name, end]) => [name, Number(end)]),
+      ),
+    )
+    .toMatchObject({
+      'meta-cluster': apiServer.getTime() / 1000,
+      'matryoshka-server-tls': Date.parse('2990-01-01') / 1000,
+    });
 });

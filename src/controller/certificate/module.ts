@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET, WEBHOOK_CERTIFICATE_SECRET } from '#api/names.ts';
 import { renewalOf, renewed } from '#certificates/certificates.ts';
 import { createController } from '#runtime/controller/controller.ts';
 import type { ControllerHost, ControllerModule } from '#runtime/process/controller-host.ts';
+import { metaCertificate } from './meta.ts';
 
 const HOUR_MS = 3_600_000;
 const CHECK_MS = 12 * HOUR_MS;
@@ -16,25 +18,34 @@ const withoutKey = ({ data, ...rest }: Secret): Secret => ({
   data: data?.['tls.crt'] === undefined ? {} : { 'tls.crt': data['tls.crt'] },
 });
 
+export interface CertificateModuleSettings {
+  /** Returns when the certificate of the meta cluster's API server ends. */
+  servedUntil: () => Promise<Date>;
+}
+
 /**
  * Renews the certificates of REST API and webhook while a third of their lifetime is left, from the authority that the
  * installation created. Without that, the API server would refuse every write of a cluster after the expiry. Both programs
  * reload the files of their Secret while they serve. A certificate of another authority is left to its owner.
  */
-export const certificateModule: ControllerModule = (host) => [
-  renewing(host, 'certificate', SERVER_CERTIFICATE_SECRET),
-  renewing(host, 'webhook-certificate', WEBHOOK_CERTIFICATE_SECRET),
-];
+export const certificateModule =
+  ({ servedUntil }: CertificateModuleSettings): ControllerModule =>
+  (host) => [
+    renewing(host, 'certificate', SERVER_CERTIFICATE_SECRET),
+    renewing(host, 'webhook-certificate', WEBHOOK_CERTIFICATE_SECRET),
+    metaCertificate(host, secretsNamed(host, SERVER_CERTIFICATE_SECRET), servedUntil),
+  ];
 
-function renewing(
-  { client, clock, log, namespace, informer, recorder }: ControllerHost,
-  name: string,
-  secret: string,
-) {
-  const secrets = informer<Secret>(SECRETS, {
-    selection: { namespace, fieldSelector: `metadata.name=${secret}` },
+const secretsNamed = ({ namespace, informer }: ControllerHost, name: string) =>
+  informer<Secret>(SECRETS, {
+    selection: { namespace, fieldSelector: `metadata.name=${name}` },
     transform: withoutKey,
   });
+
+function renewing(host: ControllerHost, name: string, secret: string) {
+  const { client, clock, log, namespace, recorder, metrics } = host;
+  const secrets = secretsNamed(host, secret);
+  const observe = metrics?.expiry(secret);
 
   return createController<Secret>({
     name,
@@ -45,6 +56,7 @@ function renewing(
       const present = secrets.get(key);
       const cert = secretText(present, 'tls.crt');
       if (!present || cert === undefined) return undefined;
+      observe?.(new X509Certificate(cert).validToDate);
       const now = clock.now();
       const untilMs = renewalOf(cert).getTime() - now.getTime();
       if (untilMs > 0) return { requeueAfterMs: Math.min(untilMs, CHECK_MS) };

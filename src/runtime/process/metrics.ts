@@ -12,6 +12,8 @@ export interface Metrics {
   informer(name: string): (event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => void;
   /** Observes an election, for `createElection({observe})`: leader_election_master_status. */
   election(name: string): (leading: boolean) => void;
+  /** Observes a certificate: certificate_expiry_timestamp_seconds. */
+  expiry(name: string): (end: Date) => void;
 }
 
 const WORK_SECONDS = [
@@ -83,6 +85,8 @@ export function createMetrics({ defaults = true }: { defaults?: boolean } = {}):
   const events = counter('reflector_events_total', 'Changes seen', 'name');
   const master = gauge('leader_election_master_status', '1 while leading', 'name');
 
+  const ends = gauge('certificate_expiry_timestamp_seconds', 'End of a certificate', 'name');
+
   return {
     registry,
     controller(controller, workers) {
@@ -115,6 +119,7 @@ export function createMetrics({ defaults = true }: { defaults?: boolean } = {}):
       const counters = { list: lists, watch: watches, relist: relists, failure: failures, event: events };
       return (event) => counters[event].inc({ name });
     },
+    expiry: (name) => (end) => ends.set({ name }, end.getTime() / 1000),
     election(name) {
       master.set({ name }, 0);
       return (leading) => master.set({ name }, leading ? 1 : 0);
