@@ -67,10 +67,12 @@ async function latency(meta: Meta, done: () => boolean): Promise<number> {
 
 /** Returns the memory, without pages of files, of the processes of a pod on this machine, in MiB. */
 async function memoryOf(uid: string): Promise<number> {
+  // The kubelet's names of slices have no hyphens.
+  const slice = `pod${uid.replaceAll('-', '_')}`;
   let kib = 0;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     try {
-      if (!(await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(uid)) continue;
+      if (!(await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(slice)) continue;
       const status = await readFile(`/proc/${pid}/status`, 'utf8');
       for (const [, size] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) kib += Number(size);
     } catch {
