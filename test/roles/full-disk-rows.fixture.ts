@@ -102,7 +102,7 @@ const REPAIR = [
 const pem = (key: string) => `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`;
 /** A stage of a rotation, with new keys beside the former ones. */
 const rotating: Row = {
-  vars: 'NODE_NAME=n\n',
+  vars: 'NODE_NAME=n SEQUENCE=7\n',
   library: [
     ...REPAIR,
     'repair/pods.sh',
@@ -114,10 +114,10 @@ const rotating: Row = {
   before: `mkdir -p /etc/kubernetes/manifests /etc/kubernetes/pki/matryoshka/next; cd /etc/kubernetes
 for pod in apiserver controller-manager scheduler; do echo pod > manifests/kube-$pod.yaml; done; cd pki
 echo one > sa.key; echo two > matryoshka/next/sa.key; printf -- '${pem('one')}' > sa.pub; printf -- '${pem('two')}' > matryoshka/next/sa.pub
-echo 'key7 c2VjcmV0' > matryoshka/next/encryption.key; printf -- '- name: key1\n  secret: c2VjcmV0\n' > matryoshka/encryption.yaml`,
+echo 'key7 ${base64('x'.repeat(32))}' > matryoshka/next/encryption.key; printf -- '- name: key1\n  secret: c2VjcmV0\n' > matryoshka/encryption.yaml`,
   programs: STATIC_PODS,
   // A mark stays until components have started.
-  varies: /^\/var\/lib\/matryoshka\/rotate-/,
+  varies: /^\/var\/lib\/matryoshka\/rotate(-|d$)/,
 };
 
 const AUTHORITIES = ['ca', 'front-proxy-ca', 'etcd/ca'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
@@ -311,6 +311,21 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
     },
     // A pod that cannot be removed from the list is restarted once more.
     varies: /\/matryoshka\/repair$/,
+  },
+  'reconfigure/check.sh': {
+    vars: 'NODE_NAME=n KUBE_VERSION=v1 ETCD_HERE= WATCH=\n',
+    library: [
+      'upgrade/programs.sh',
+      ...REPAIR,
+      'repair/pods.sh',
+      'control-plane/shared.sh',
+      'reconfigure/former.sh',
+      'reconfigure/components.sh',
+    ],
+    // An attempt that was cut short has left a manifest away.
+    before: `${sealed(Object.fromEntries(SETTINGS.slice(0, 3).map((path) => [path, 'image: x:v1'])), [])}
+mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/.kube-scheduler.matryoshka`,
+    programs: STATIC_PODS,
   },
   'reconfigure/control-plane.sh': {
     vars: `NODE_NAME=n IP=10.0.0.5 ETCD_HERE= APPLIES=yes AUDIT_POLICY=policy MADE_WITH=m KUBEADM_CONFIG=k

@@ -73,6 +73,7 @@ async function run(
       [ "$1" != '${dies}' ] || kill -9 $$
       echo "$1" >> "$R/restarts"; mv "$2" "$R/etc/kubernetes/manifests/$1.yaml"
     }
+    key_name() { echo key7; }
     openssl() { printf -- '-----BEGIN PUBLIC KEY-----\\n%s\\n-----END PUBLIC KEY-----\\n' "$(cat "$3")"; }
     kubectl() { case "$*" in *endpointslices*) echo '${servers}' ;; *replace*) cat > /dev/null; [ -z '${kubectl}' ] || { echo '${kubectl}' >&2; return 1; } ;; esac; }
     etcd() { for name in ${etcd}; do echo "k8s:enc:secretbox:v1:$name:x"; done; }
@@ -205,6 +206,13 @@ describe('a rotation', () => {
     for (const script of ['accept', 'use']) await passes(hosts[0], script);
     expect(await keysOf(hosts[0])).toEqual(['three', 'three one', 'key7 key1']);
   });
+});
+
+it('says that it has ended here, in case its report was lost', async () => {
+  await made();
+  for (const script of ['accept', 'use', 'forget']) await passes(hosts[0], script);
+  const found = await passes(hosts[0], 'find');
+  expect([found['ended'], found['next']]).toEqual(['yes', undefined]);
 });
 
 describe('keys that a rotation would lose', () => {

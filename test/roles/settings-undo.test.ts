@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,9 +41,13 @@ afterEach(() => rm(root, { recursive: true }));
  * Runs a script. `bad`: the component that does not become ready with new settings, `kubelet` included. `dies`: the pod at
  * whose exchange the attempt is cut short. `upgraded`: whether the manifests are of another version.
  */
-async function run(script: 'check' | 'control-plane', { bad = '', dies = '', upgraded = '' } = {}) {
+async function run(
+  script: 'check' | 'control-plane',
+  { bad = '', dies = '', upgraded = '', moves = '', tears = '' } = {},
+) {
   const text = `${read('files/prelude.sh')}
     ${LIBRARIES.join('\n')}
+    mv() { [ -z '${moves}' ] || [[ "$*" != *'${moves}'* ]] || kill -9 $$; command mv "$@"; }
     sync() { :; }; sleep() { :; }; openssl() { cat "\${@: -1}"; }; own() { :; }; has_static_pods() { [ -z '${upgraded}' ]; }; journalctl() { echo 'err="no such field"'; }
     is_bad() { [ "$1" = '${bad}' ] && grep -q new "$2"; }
     systemctl() { case "$*" in *MainPID*) echo 7 ;; *Timestamp*) echo '1970-01-02' ;; restart*) echo "$*" >> "$R/restarts" ;; esac; }
@@ -60,7 +65,7 @@ async function run(script: 'check' | 'control-plane', { bad = '', dies = '', upg
         *certs*) echo new > "$new/pki/apiserver.crt"; echo new > "$new/pki/apiserver.key" ;;
         *control-plane*) for pod in ${PODS.join(' ')}; do echo new > "$KUBEADM_INIT_DRYRUN_DIR/$pod.yaml"; done ;;
         *upload-config*) echo new > "$R/map" ;;
-        *kubelet-config*) cp "$R/map" "$R/${CONFIG}" ;;
+        *kubelet-config*) if [ -n '${tears}' ]; then : > "$R/${CONFIG}"; return 1; fi; cp "$R/map" "$R/${CONFIG}" ;;
       esac
     }
     ROLE=reconfigure
@@ -105,6 +110,14 @@ describe.each([
   });
 });
 
+it('puts a configuration of the kubelet back of which kubeadm wrote only half', async () => {
+  const { stderr } = await run('control-plane', { tears: 'yes' });
+  expect(stderr).toContain(
+    'the former ones are back on this host: kubeadm upgrade node phase kubelet-config',
+  );
+  expect(await texts()).toEqual(new Set(['former']));
+});
+
 describe('after an attempt that was cut short', () => {
   it('puts a manifest back that was on its way, and all before it', async () => {
     expect(await run('control-plane', { dies: 'kube-scheduler' })).toMatchObject({ exitCode: 'SIGKILL' });
@@ -112,6 +125,33 @@ describe('after an attempt that was cut short', () => {
     expect(await run('check')).toEqual({ exitCode: 0, stderr: '' });
     expect(await texts()).toEqual(new Set(['former']));
     expect(await left()).toEqual([]);
+  });
+
+  it('restarts the API server for a policy that was written before', async () => {
+    await mkdir(join(root, 'etc/kubernetes/pki/matryoshka/patches'));
+    expect(await run('control-plane', { moves: 'pki/matryoshka/made-with' })).toMatchObject({
+      exitCode: 'SIGKILL',
+    });
+    expect(await readFile(join(root, POLICY), 'utf8')).toBe('new\n');
+    expect(await run('check')).toEqual({ exitCode: 0, stderr: '' });
+    expect(await readFile(join(root, POLICY), 'utf8')).toBe('former');
+    await rm(join(root, 'restarts'), { force: true });
+    expect(await run('control-plane')).toEqual({ exitCode: 0, stderr: '' });
+    expect(await readFile(join(root, 'restarts'), 'utf8')).toContain('kube-apiserver');
+  });
+
+  it('puts a manifest back that was away when it ended, from the copy of the baseline', async () => {
+    const file = manifest('kube-scheduler');
+    const sum = createHash('sha256').update('former').digest('hex');
+    const owner = `${process.getuid?.()}:${process.getgid?.()}`;
+    const line = ['file', `/${file}`, 'f', '600', owner, '6', '1', '1', '1', 'to ', sum].join('\t');
+    await writeFile(join(root, 'etc/matryoshka/seal'), `${line}\nend\n`);
+    await mkdir(join(root, 'etc/matryoshka/kept'));
+    await writeFile(join(root, 'etc/matryoshka/kept', sum), 'former');
+    await writeFile(join(root, 'etc/kubernetes/.kube-scheduler.matryoshka'), 'half');
+    await rm(join(root, file));
+    expect(await run('check')).toEqual({ exitCode: 0, stderr: '' });
+    expect(await readFile(join(root, file), 'utf8')).toBe('former');
   });
 
   it('keeps what another operation has written since', async () => {

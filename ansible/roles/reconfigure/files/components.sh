@@ -23,7 +23,11 @@ keep_config_maps() {
 }
 # put_config_map NAME KEY: puts back what a ConfigMap of kube-system was, unless something else has changed it.
 put_config_map() {
-  [ -e "$former/$1" ] && [ "$(config_map "$1" "$2")" = "$(cat "$made/$1" 2> /dev/null)" ] || return 0
+  local has; has=$(config_map "$1" "$2")
+  [ -e "$former/$1" ] && [ "$has" != "$(cat "$former/$1")" ] || return 0
+  # Without a note, the attempt ended while it wrote; an upgrade since would have another version.
+  if [ -e "$made/$1" ]; then [ "$has" = "$(cat "$made/$1")" ] || return 0
+  else [ "$(config_map kubeadm-config ClusterConfiguration | grep '^kubernetesVersion:')" = "$(grep '^kubernetesVersion:' "$former/kubeadm-config")" ] || return 0; fi
   kubectl -n kube-system create configmap "$1" --from-file="$2=$former/$1" --dry-run=client -o yaml | kubectl replace -f - > /dev/null
 }
 # undo_settings: puts back what this control plane was before, and waits until it is ready.

@@ -20,8 +20,15 @@ init_phase() { # CERTIFICATES-DIR ARGUMENT…
   write_file "$documents" 600 "${KUBEADM_CONFIG//CERTIFICATES_DIR/$folder}"$'\n' || exit 1
   out=$(kubeadm init phase "$@" --config "$documents" 2>&1 < /dev/null) || undone "kubeadm init phase $*: $(tail -3 <<< "$out")"
 }
+# Each file is noted before it is put in place, so that an attempt that is cut short in between can be undone.
+live=$shared shared=$new/matryoshka
 make_settings
-for file in audit-policy.yaml made-with patches; do [ ! -e "$R$pki/matryoshka/$file" ] || keep_made "$pki/matryoshka/$file"; done
+shared=$live
+for file in audit-policy.yaml made-with patches; do [ ! -e "$new/matryoshka/$file" ] || keep_made "$pki/matryoshka/$file" "$new/matryoshka/$file"; done
+for file in audit-policy.yaml made-with patches; do
+  said=$({ if [ -d "$live/$file" ] || [ ! -e "$new/matryoshka/$file" ]; then rm -rf "${live:?}/$file"; fi &&
+    { [ ! -e "$new/matryoshka/$file" ] || { mkdir -p "$live" && mv -fT "$new/matryoshka/$file" "$live/$file"; }; }; } 2>&1) || undone "$pki/matryoshka/$file cannot be written: ${said##*: }"
+done
 
 # The API server reads its certificate when the files change.
 names() { openssl x509 -noout -ext subjectAltName -in "$1"; } # FILE

@@ -68,11 +68,14 @@ started_with() { # FILE: whether the kubelet has started since the file was writ
 # take_kubelet_config: brings the kubelet's configuration from the cluster, and restarts the kubelet if it needs that. If the
 # kubelet does not start, `why` says why.
 take_kubelet_config() {
-  local out
-  out=$(KUBEADM_UPGRADE_DRYRUN_DIR=$state kubeadm upgrade node phase kubelet-config 2>&1) ||
-    { why="kubeadm upgrade node phase kubelet-config: $(tail -3 <<< "$out")"; return 1; }
+  local out code
+  # Until it is noted what kubeadm has written, whatever is there is kubeadm's.
+  mkdir -p "$made" && : > "$made/writes-kubelet-config" || exit 1
+  out=$(KUBEADM_UPGRADE_DRYRUN_DIR=$state kubeadm upgrade node phase kubelet-config 2>&1); code=$?
+  [ $code = 0 ] || { why="kubeadm upgrade node phase kubelet-config: $(tail -3 <<< "$out")"; return 1; }
   # kubeadm writes it each time.
   keep_made "$config"
+  rm -f "$made/writes-kubelet-config"
   ! is_former "$config" || put_former "$config"
   ! started_with "$R$config" || return 0
   restart_kubelet
@@ -80,6 +83,8 @@ take_kubelet_config() {
 }
 # undo_kubelet: puts the kubelet's former configuration back.
 undo_kubelet() {
+  # A file that kubeadm was writing may be half of one.
+  [ ! -e "$made/writes-kubelet-config" ] || { keep_made "$config" && rm -f "$made/writes-kubelet-config"; }
   ! is_former "$config" && is_made_here "$config" || return 0
   put_former "$config"
   restart_kubelet

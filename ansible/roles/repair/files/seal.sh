@@ -45,6 +45,16 @@ take_up() {
 }
 drop_exchanged() { rm -rf "$exchanging.done"; mv -T "$exchanging" "$exchanging.done" && rm -rf "$exchanging.done"; }
 
+# close_seal: an interrupted script has left a mark. Its changes are the run's own, and none of its commands is at work.
+close_seal() {
+  local watch=$state/watch.of-the-run code
+  [ -e "$seal.before" ] || return 0
+  mkdir -p "$state"
+  write_file "$watch" 600 "$WATCH"$'\n' || return 1
+  bash "$watch" end; code=$?
+  rm -f "$watch"
+  return $code
+}
 # differing: prints KIND THING HOW, separated by tabs. It uses the run's own drift agent, because the host's may differ.
 differing() {
   local watch=$state/watch.of-the-run code
@@ -114,9 +124,10 @@ users_of() {
     $kubernetes/pki/etcd/ca.crt) printf 'pod etcd\npod kube-apiserver\n' ;;
     $kubernetes/pki/etcd/*) ;;
     $kubernetes/pki/matryoshka/audit-policy.yaml) echo 'pod kube-apiserver' ;;
+    $kubernetes/pki/matryoshka/encryption.yaml) echo 'pod kube-apiserver' ;;
     $kubernetes/pki/matryoshka/*) ;;
     $kubernetes/pki/ca.crt) printf 'unit kubelet\npod kube-apiserver\npod kube-controller-manager\n' ;;
-    $kubernetes/pki/front-proxy-ca.crt | $kubernetes/pki/sa.pub) printf 'pod kube-apiserver\npod kube-controller-manager\n' ;;
+    $kubernetes/pki/front-proxy-ca.crt | $kubernetes/pki/sa.pub | $kubernetes/pki/sa.key) printf 'pod kube-apiserver\npod kube-controller-manager\n' ;;
     $kubernetes/pki/*) echo 'pod kube-apiserver' ;;
     $kubernetes/kubelet.conf | $kubernetes/resolv.conf | /var/lib/kubelet/* | */kubelet.service | */kubelet.service.d/* | */bin/kubelet) echo 'unit kubelet' ;;
     /etc/containerd/config.toml | */containerd.service | */containerd.service.d/* | */bin/containerd) echo 'unit containerd' ;;
