@@ -99,18 +99,19 @@ const REPAIR = [
   'repair/etcd-start.sh',
   'repair/put.sh',
 ];
+/** Libraries of scripts that restart components of a control plane. */
+const COMPONENTS = [
+  ...REPAIR,
+  'repair/pods.sh',
+  'control-plane/shared.sh',
+  'reconfigure/former.sh',
+  'reconfigure/components.sh',
+];
 const pem = (key: string) => `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`;
 /** A stage of a rotation, with new keys beside the former ones. */
 const rotating: Row = {
   vars: 'NODE_NAME=n SEQUENCE=7\n',
-  library: [
-    ...REPAIR,
-    'repair/pods.sh',
-    'control-plane/shared.sh',
-    'reconfigure/former.sh',
-    'reconfigure/components.sh',
-    'rotate/keys.sh',
-  ],
+  library: [...COMPONENTS, 'rotate/keys.sh'],
   before: `mkdir -p /etc/kubernetes/manifests /etc/kubernetes/pki/matryoshka/next; cd /etc/kubernetes
 for pod in apiserver controller-manager scheduler; do echo pod > manifests/kube-$pod.yaml; done; cd pki
 echo one > sa.key; echo two > matryoshka/next/sa.key; printf -- '${pem('one')}' > sa.pub; printf -- '${pem('two')}' > matryoshka/next/sa.pub
@@ -314,14 +315,7 @@ for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; d
   },
   'reconfigure/check.sh': {
     vars: 'NODE_NAME=n KUBE_VERSION=v1 ETCD_HERE= WATCH=\n',
-    library: [
-      'upgrade/programs.sh',
-      ...REPAIR,
-      'repair/pods.sh',
-      'control-plane/shared.sh',
-      'reconfigure/former.sh',
-      'reconfigure/components.sh',
-    ],
+    library: ['upgrade/programs.sh', ...COMPONENTS],
     // An attempt that was cut short has left a manifest away.
     before: `${sealed(Object.fromEntries(SETTINGS.slice(0, 3).map((path) => [path, 'image: x:v1'])), [])}
 mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/.kube-scheduler.matryoshka`,
@@ -330,13 +324,7 @@ mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/.kube-scheduler
   'reconfigure/control-plane.sh': {
     vars: `NODE_NAME=n IP=10.0.0.5 ETCD_HERE= APPLIES=yes AUDIT_POLICY=policy MADE_WITH=m KUBEADM_CONFIG=k
 PATCHES='kube-apiserver00+json.json ${base64('patch')}'\n`,
-    library: [
-      ...REPAIR,
-      'repair/pods.sh',
-      'control-plane/shared.sh',
-      'reconfigure/former.sh',
-      'reconfigure/components.sh',
-    ],
+    library: [...COMPONENTS],
     before: `${sealed(Object.fromEntries(SETTINGS.map((path) => [path, 'former'])), [])}mkdir -p /etc/kubernetes/pki/etcd
 for f in ${AUTHORITIES.join(' ')}; do echo authority > /etc/kubernetes/pki/$f; done`,
     programs: {
