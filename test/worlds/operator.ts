@@ -67,6 +67,8 @@ export interface TestOperatorOptions {
   maxOperations?: number;
   /** Whether it runs hooks (--allow-hooks). Default: false. */
   allowHooks?: boolean;
+  /** Claim of the volume for snapshots. Default: none. */
+  snapshotClaim?: string;
   /** Selects clusters with this label in all namespaces. Default: the clusters of its own namespace. */
   label?: string;
   /** Called for every Event. */
@@ -84,6 +86,7 @@ export async function startOperator(
     health,
     maxOperations = 50,
     allowHooks = false,
+    snapshotClaim,
     label,
     onEvent,
   }: TestOperatorOptions = {},
@@ -133,6 +136,7 @@ export async function startOperator(
     const clusters = (): ClusterModuleSettings => ({
       offer: { versions, hooks: allowHooks },
       health,
+      snapshotClaim,
       maxOperations,
       // The test operator has one namespace, so both limits are the same.
       maxOperationsPerNamespace: maxOperations,
