@@ -66,6 +66,40 @@ describe('a restore', () => {
     expect(of.get('Start the control plane')?.at).toEqual([ip(1)]);
   });
 
+  it('moves to other control planes: stops those that leave, points workers at the new ones', () => {
+    const to = spec([1, 6, 7], [4, 5]);
+    const { hosts, refusals, steps } = planFor(restore, {
+      spec: to,
+      applied: present,
+      hosts: records(present),
+      offer,
+      restore: asked,
+    });
+    expect(refusals.map(({ reason }) => reason)).toEqual([]);
+    expect(Object.fromEntries(hosts.map(({ member, action }) => [member.ip, action]))).toEqual({
+      ...{ [ip(1)]: 'join', [ip(6)]: 'join', [ip(7)]: 'join', [ip(4)]: 'change', [ip(5)]: 'change' },
+      ...{ [ip(2)]: 'leave', [ip(3)]: 'leave' },
+    });
+    const names = steps.map(({ name }) => name);
+    expect(names.indexOf('Stop control planes that leave')).toBeLessThan(names.indexOf('Restore etcd'));
+    expect(names.indexOf('Reset hosts')).toBeGreaterThan(names.indexOf('Wait for the cluster'));
+    const at = (name: string) => steps.find((step) => step.name === name)?.hosts.toSorted();
+    expect(at('Point hosts at the API servers')).toEqual([4, 5].map(ip));
+    expect(at('Reset hosts')).toEqual([2, 3].map(ip));
+  });
+
+  it('changes no worker', () => {
+    const to = spec([1, 2, 3], [4]);
+    const { refusals } = planFor(restore, {
+      spec: to,
+      applied: present,
+      hosts: records(present),
+      offer,
+      restore: asked,
+    });
+    expect(refusals.map(({ reason }) => reason).join()).toContain('ask for "scaling-down" to remove it');
+  });
+
   it.each([
     ['worker', externalEtcd([1], [4, 7, 8], [4])],
     ['control plane', externalEtcd([1], [1, 7, 8], [4])],

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import { type ClusterHost, clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { snapshotNameSchema, snapshotTime } from '#api/etcd-snapshots.ts';
-import { stateOf } from '#api/host-record.ts';
+import { isInCluster, stateOf } from '#api/host-record.ts';
 import { annotations } from '#api/names.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins, type PlannedHost } from '#protocol/run-spec.ts';
-import { onlyChanges } from './changes.ts';
+import { joins, leaves, type PlannedHost } from '#protocol/run-spec.ts';
+import { type ChangeKind, onlyChanges } from './changes.ts';
+import { ofOneThatStays, pointHosts } from './control-planes.ts';
 import { isExternalEtcd } from './etcd.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
-import { editRequest, retryField } from './request.ts';
+import { editOfLists, editRequest, hostList, retryField } from './request.ts';
 
 const SNAPSHOT = `metadata.annotations[${annotations.snapshot}]`;
 const CONFIRMED = `metadata.annotations[${annotations.confirmDataLossSince}]`;
@@ -56,7 +57,14 @@ function externalProblems({ spec }: Situation): Problem[] {
 }
 
 const isControlPlane = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
-const isMadeAnew = (host: ClusterHost): boolean => isMaster(host) || hasEtcd(host);
+const isMadeAnew = (host: Pick<ClusterHost, 'duties'>): boolean => isMaster(host) || hasEtcd(host);
+/** Changes of the lists that a restore carries out: whatever host has the data then. */
+const KINDS: readonly ChangeKind[] = [
+  'control planes added',
+  'control planes removed',
+  'etcd members added',
+  'etcd members removed',
+];
 /** After this, the former data is no longer in use. */
 const FINAL = { installs: true, cut: 'never' } as const;
 const onFirst: StepPlan['works'] = (host, all) => host === all.find(isControlPlane);
@@ -84,13 +92,17 @@ export const restore = {
       confirmDataLossSince: timeSchema
         .optional()
         .meta({ description: 'The time of the snapshot, or an earlier one. Required without retry.' }),
+      masterList: hostList('The whole list of control planes after the restore; left out: unchanged.'),
+      etcdList: hostList(
+        'The whole list of hosts of etcd after it, where it has its own; left out: unchanged.',
+      ),
       retry: retryField,
     },
     names: { [SNAPSHOT]: 'snapshot', [CONFIRMED]: 'confirmDataLossSince' },
     example: { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' },
     // A retry keeps what the request before it said. Without one, the confirmation of an earlier restore does not count.
-    edit: (_present, { retry, snapshot, confirmDataLossSince }) => ({
-      change: {},
+    edit: (present, { retry, snapshot, confirmDataLossSince, masterList, etcdList }) => ({
+      change: editOfLists(present, { masterList, etcdList }, true).change,
       annotations: {
         ...(retry && snapshot === undefined ? {} : { [annotations.snapshot]: snapshot ?? null }),
         ...(retry && confirmDataLossSince === undefined
@@ -105,15 +117,24 @@ export const restore = {
   renewsKubeconfig: true,
   snapshot: 'load',
   planning: {
-    named: (host, record) =>
-      isMadeAnew(host) ? 'join' : record && stateOf(record) === 'Joined' ? 'stay' : undefined,
-    unnamed: () => undefined,
+    named: (host, record, situation) => {
+      if (isMadeAnew(host)) return 'join';
+      if (!record || stateOf(record) !== 'Joined') return undefined;
+      return ofOneThatStays(host, record, situation) ?? 'stay';
+    },
+    // They must not run beside the restored cluster.
+    unnamed: (record) =>
+      isMadeAnew(record.spec) && (isInCluster(record) || record.status?.touched === true)
+        ? 'leave'
+        : undefined,
+    mayBeAway: (host) => !isMadeAnew(host),
     anyMachine: isMadeAnew,
     steps: [
       { name: 'Load the snapshot', byRun: true, works: onFirst, pace: 'one', cut: 'between' },
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Prepare hosts', works: joins, installs: true, pace: 'all', cut: 'between' },
       { name: 'Send the snapshot', works: onRestoredMembers, pace: 'all', cut: 'between' },
+      { name: 'Stop control planes that leave', works: leaves, pace: 'all', cut: 'never' },
       { ...FINAL, name: 'Stop control planes', works: joins, pace: 'all' },
       { ...FINAL, name: 'Issue certificates for etcd', works: onFirst, pace: 'one' },
       { ...FINAL, name: 'Restore etcd', works: onRestoredMembers, pace: 'all' },
@@ -126,13 +147,21 @@ export const restore = {
       { ...FINAL, name: 'Start the control plane', works: onFirst, pace: 'one' },
       { name: 'Admit hosts', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: isControlPlane, installs: true, pace: 'all', cut: 'between' },
+      pointHosts,
+      {
+        name: 'Remove nodes that left',
+        works: (host, all) => isControlPlane(host) && all.some(leaves),
+        pace: 'one',
+        cut: 'between',
+      },
       { name: 'Wait for the cluster', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Fetch the kubeconfig', works: isControlPlane, pace: 'one', cut: 'between' },
+      resetHosts,
       { name: 'Remove former data', works: joins, pace: 'all', cut: 'between' },
     ],
   },
   check: (situation) => [
-    ...onlyChanges([], situation),
+    ...onlyChanges(KINDS, situation),
     ...snapshotProblems(situation),
     ...externalProblems(situation),
   ],
