@@ -45,6 +45,15 @@ describe('a host that does not answer', () => {
       [master('m1', 'join'), master('m2', 'join'), host('w1', 'stay', 'worker')],
       'w1',
     ],
+    [
+      'it is a worker that would be pointed at other control planes, and all of these are made anew',
+      [
+        master('m1', 'join'),
+        master('m2', 'leave'),
+        { ...host('w1', 'change', 'worker'), mayBeAway: true } satisfies PlannedHost,
+      ],
+      'w1',
+    ],
   ])('is skipped if %s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([ip]);
   });
@@ -82,5 +91,15 @@ describe('a problem of a host ends a run', () => {
     ['not in a deletion, whatever key it shows', [leaves], 'w1', 'HostKeyChanged', ['w1'], false],
   ] as const)('%s', (_why, hosts, ip, check, untouched, expected) => {
     expect(isGrave({ ip, check }, runSpec([...hosts]), new Set(untouched))).toBe(expected);
+  });
+
+  it('in a restore, if it leaves and runs, but cannot be stopped', () => {
+    const restoring = {
+      ...runSpec([stays, leaves]),
+      snapshot: { task: 'load', name: '20261129t020000z-7' },
+    } as const;
+    const isGraveAs = (check: PrecheckProblem['check']) =>
+      isGrave({ ip: 'w1', check }, restoring, new Set(['w1']));
+    expect(['AuthenticationFailed', 'Unreachable'].map(isGraveAs)).toEqual([true, false]);
   });
 });

@@ -271,6 +271,14 @@ export function planFor(
       value: restored,
       reason: `everything that was written to the API of the cluster since ${snapshotTime(restored).toISOString()} is lost`,
     });
+  if (restored !== undefined)
+    for (const { member: host, action } of hosts)
+      if (action === 'leave')
+        warnings.push({
+          field: 'spec.cluster',
+          value: host.ip,
+          reason: `host ${host.ip} is stopped, and reset with its data of before; if it does not answer, switch it off for good`,
+        });
   return {
     ...{ hosts, release, steps, hooks, refusals, warnings, target: operation.target(situation) },
     ...(restored === undefined ? {} : { snapshot: restored }),

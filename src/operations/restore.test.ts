@@ -88,6 +88,32 @@ describe('a restore', () => {
     expect(at('Reset hosts')).toEqual([2, 3].map(ip));
   });
 
+  it('says which hosts are reset, and moves no etcd', () => {
+    const onto = (to: ReturnType<typeof spec>) =>
+      planFor(restore, { spec: to, applied: present, hosts: records(present), offer, restore: asked });
+    expect(
+      onto(spec([1], [4, 5]))
+        .warnings.map(({ reason }) => reason)
+        .join(),
+    ).toContain(`host ${ip(2)} is stopped, and reset with its data of before`);
+    const moved = onto(externalEtcd([6], [7, 8, 9], [4, 5]));
+    expect(moved.refusals.map(({ reason }) => reason).join()).toContain(
+      'moves etcd, which a restore does not',
+    );
+  });
+
+  it('names the hosts over REST if the spec has other ones', () => {
+    const edit = (body: object, to = spec([1], [4, 5])) =>
+      restore.request.edit({ spec: to, applied: present }, { snapshot: NAME, ...body });
+    expect(
+      edit({})
+        .problems.map(({ reason }) => reason)
+        .join(),
+    ).toContain('name the whole list to restore onto');
+    expect(edit({ masterList: [{ ip: ip(1) }] }).problems).toEqual([]);
+    expect(edit({}, present).problems).toEqual([]);
+  });
+
   it('changes no worker', () => {
     const to = spec([1, 2, 3], [4]);
     const { refusals } = planFor(restore, {

@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { type ClusterHost, clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { snapshotNameSchema, snapshotTime } from '#api/etcd-snapshots.ts';
 import { isInCluster, stateOf } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, leaves, type PlannedHost } from '#protocol/run-spec.ts';
-import { type ChangeKind, onlyChanges } from './changes.ts';
+import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { ofOneThatStays, pointHosts } from './control-planes.ts';
 import { isExternalEtcd } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
-import { editOfLists, editRequest, hostList, retryField } from './request.ts';
+import { editOfLists, editRequest, hostList, type Present, retryField } from './request.ts';
 
 const SNAPSHOT = `metadata.annotations[${annotations.snapshot}]`;
 const CONFIRMED = `metadata.annotations[${annotations.confirmDataLossSince}]`;
@@ -43,6 +44,45 @@ function snapshotProblems({ restore }: Situation): Problem[] {
     : [];
 }
 
+/** Changes of the lists that a restore carries out: whatever host has the data then. */
+const KINDS: readonly ChangeKind[] = [
+  'control planes added',
+  'control planes removed',
+  'etcd members added',
+  'etcd members removed',
+];
+
+/** Refuses a change between stacked and external etcd: data of one kind is not kept where the other one is made. */
+function movedEtcd({ applied, spec }: Situation): Problem[] {
+  const isExternal = (of: Spec) =>
+    [...clusterHostsOf(of.cluster).values()].some((host) => hasEtcd(host) && !isMaster(host));
+  return applied && isExternal(applied) !== isExternal(spec)
+    ? [
+        {
+          field: 'spec.cluster.etcdList',
+          reason: 'moves etcd, which a restore does not; restore first, and ask for "moving-etcd" then',
+        },
+      ]
+    : [];
+}
+
+/** Refuses lists of an edit that may have been meant for another operation: its hosts would be stopped and reset. */
+function pendingLists({ spec, applied }: Present): Problem[] {
+  const pending = applied
+    ? changesBetween(applied, spec).find(({ kind }) => KINDS.includes(kind))
+    : undefined;
+  return pending
+    ? [
+        {
+          field: pending.field,
+          value: pending.ip,
+          reason:
+            'differs from the hosts of the cluster; name the whole list to restore onto these hosts, or set it back',
+        },
+      ]
+    : [];
+}
+
 /** Refuses external members on hosts that do more: only those with a host of their own can be made anew. */
 function externalProblems({ spec }: Situation): Problem[] {
   const members = [...clusterHostsOf(spec.cluster).values()].filter(hasEtcd);
@@ -58,13 +98,6 @@ function externalProblems({ spec }: Situation): Problem[] {
 
 const isControlPlane = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
 const isMadeAnew = (host: Pick<ClusterHost, 'duties'>): boolean => isMaster(host) || hasEtcd(host);
-/** Changes of the lists that a restore carries out: whatever host has the data then. */
-const KINDS: readonly ChangeKind[] = [
-  'control planes added',
-  'control planes removed',
-  'etcd members added',
-  'etcd members removed',
-];
 /** After this, the former data is no longer in use. */
 const FINAL = { installs: true, cut: 'never' } as const;
 const onFirst: StepPlan['works'] = (host, all) => host === all.find(isControlPlane);
@@ -103,13 +136,13 @@ export const restore = {
     // A retry keeps what the request before it said. Without one, the confirmation of an earlier restore does not count.
     edit: (present, { retry, snapshot, confirmDataLossSince, masterList, etcdList }) => ({
       change: editOfLists(present, { masterList, etcdList }, true).change,
+      problems: retry || masterList || etcdList ? [] : pendingLists(present),
       annotations: {
         ...(retry && snapshot === undefined ? {} : { [annotations.snapshot]: snapshot ?? null }),
         ...(retry && confirmDataLossSince === undefined
           ? {}
           : { [annotations.confirmDataLossSince]: confirmDataLossSince ?? null }),
       },
-      problems: [],
     }),
   }),
   mayChange: [],
@@ -134,7 +167,7 @@ export const restore = {
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Prepare hosts', works: joins, installs: true, pace: 'all', cut: 'between' },
       { name: 'Send the snapshot', works: onRestoredMembers, pace: 'all', cut: 'between' },
-      { name: 'Stop control planes that leave', works: leaves, pace: 'all', cut: 'never' },
+      { name: 'Stop control planes that leave', works: leaves, takesOut: 'begun', pace: 'all', cut: 'never' },
       { ...FINAL, name: 'Stop control planes', works: joins, pace: 'all' },
       { ...FINAL, name: 'Issue certificates for etcd', works: onFirst, pace: 'one' },
       { ...FINAL, name: 'Restore etcd', works: onRestoredMembers, pace: 'all' },
@@ -164,5 +197,6 @@ export const restore = {
     ...onlyChanges(KINDS, situation),
     ...snapshotProblems(situation),
     ...externalProblems(situation),
+    ...movedEtcd(situation),
   ],
 } satisfies Operation;
