@@ -66,5 +66,7 @@ it('no task uses no_log, and tasks with secret results declare them', async () =
   expect(secret.sort()).toEqual([
     ...['admit', 'issue', 'kubeconfig'].map((name) => `roles/control-plane/tasks/${name}.yml`),
     'roles/renew/tasks/issue-kubelets.yml',
+    'roles/repair/tasks/give.yml',
+    'roles/rotate/tasks/make.yml',
   ]);
 });
