@@ -37,7 +37,7 @@ fuzz: setup ## a minute of 1,000 requests a second without a valid token; genera
 e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files at once; F=parts of paths of files; T=name of a test; KEEP=1)
 	node lab/history/build.ts
 	F='$(F)' $(if $(T),T='$(T)') node test/e2e/main.ts
-conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4); CYCLONUS=1: network policies instead
+conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4, UPGRADE=1); CYCLONUS=1: network policies instead
 	node test/conformance-cluster/main.ts
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
 	node --expose-gc bench/runtime/main.ts

@@ -1,8 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
 import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { sleep } from '#base/clock.ts';
+import { binariesFolder } from '#lab/artifacts/binaries.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
+import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -13,35 +17,37 @@ import { timed } from './upgrades.ts';
 
 /** Snapshots of much data, and restores after all control planes were lost. */
 
-const MIB = 1024 * 1024;
-/** Below etcd's limit of a request. */
-const OBJECT_BYTES = 900 * 1024;
-const TOGETHER = 4;
+/** Below etcd's limit of a request, 1.5 MiB. */
+const VALUE_BYTES = 1024 * 1024;
+const FILL_MS = 10 * 60_000;
 const BEFORE_MS = 20_000;
 const ASK_MS = 50;
 const SAMPLE_MS = 100;
 const READY_MS = 5 * 60_000;
 
-/** Writes ConfigMaps until etcd has that much data. */
-export async function fill(meta: Meta, mib: number): Promise<void> {
-  const client = await clientOf(await kubeconfigOf(meta, NAME));
-  const data = { text: 'x'.repeat(OBJECT_BYTES) };
-  const total = Math.ceil((mib * MIB) / OBJECT_BYTES);
-  let made = 0;
-  const write = async () => {
-    while (made < total) {
-      made += 1;
-      await client.create<ConfigMap>(CONFIG_MAPS, {
-        metadata: { namespace: 'default', name: `fill-${made}` },
-        data,
-      });
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: TOGETHER }, write));
-  } finally {
-    await client.close();
-  }
+const ETCDCTL = '/root/etcdctl';
+/** Prints how many values it has written after each 64. Random bytes cannot be compressed. */
+const FILLING = `set -e; pki=/etc/kubernetes/pki/etcd
+for i in $(seq "$1"); do
+  head -c ${VALUE_BYTES} /dev/urandom |
+    ${ETCDCTL} --endpoints https://127.0.0.1:2379 --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key put "/bench/$i" > /dev/null
+  [ $((i % 64)) != 0 ] || echo "$i"
+done
+rm -f ${ETCDCTL}`;
+
+/**
+ * Writes values of 1 MiB into etcd on a control plane. They are no objects, because API servers and the controller manager
+ * would hold each object in memory.
+ */
+export async function fill(master: LabHost, mib: number, say: Say): Promise<void> {
+  const etcdctl = join(await binariesFolder('etcd'), 'etcdctl');
+  await docker(['cp', etcdctl, `${master.name}:${ETCDCTL}`]);
+  const run = execa('docker', ['exec', master.name, 'bash', '-c', FILLING, 'fill', String(mib)], {
+    stdin: 'ignore',
+    timeout: FILL_MS,
+  });
+  for await (const line of run) say(`${line} of ${mib} MiB`);
+  await run;
 }
 
 const p99 = (values: readonly number[]): number =>

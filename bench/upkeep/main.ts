@@ -78,8 +78,9 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
     add({ name: `renewal ${MASTERS}+${WORKERS}, all expired (s)`, ours: seconds, bound: 120 });
   },
   async snapshot(meta, add) {
-    await created(meta, versions().to);
-    await announced(say, '1 GiB of data', () => fill(meta, 1024));
+    const [master] = await created(meta, versions().to);
+    if (!master) throw new Error('a cluster without a control plane');
+    await announced(say, '1 GiB of data', () => fill(master, 1024, say));
     add(...(await snapshotFigures(meta, say)));
     await removeOurs(meta, say);
   },

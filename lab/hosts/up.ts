@@ -64,6 +64,9 @@ export async function remakeHost(host: LabHost): Promise<void> {
   await answersOnSsh(host);
 }
 
+/** Without it, answers from outside do not come back: a proxy there may answer for any address, also that of a Service. */
+const NO_WAY_OUT = 'com.docker.network.bridge.enable_ip_masquerade=false';
+
 /** Creates the network for both families. An IPv4-only network of an older lab is replaced if no host uses it. */
 async function ensureNetwork(): Promise<void> {
   const families = await dockerOrUndefined(['network', 'inspect', '--format={{.EnableIPv6}}', network.name]);
@@ -81,6 +84,7 @@ async function ensureNetwork(): Promise<void> {
     'network',
     'create',
     '--ipv6',
+    `--opt=${NO_WAY_OUT}`,
     `--subnet=${network.subnet}`,
     `--gateway=${network.gateway}`,
     `--subnet=${network.subnet6}`,
