@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { bootstrap } from '#bootstrap/bootstrap.ts';
+import { type BootstrapOptions, bootstrap } from '#bootstrap/bootstrap.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { SERVICE_ACCOUNTS } from '../apiserver/kinds.ts';
@@ -54,6 +54,29 @@ async function siteVariables(): Promise<string> {
   return path;
 }
 
+/** Returns the options of bootstrap for a host of the lab. */
+export async function bootstrapOptions(
+  host: LabHost,
+  images: Readonly<Record<'operator' | 'runner', string>>,
+): Promise<BootstrapOptions> {
+  return {
+    host: host.ip,
+    port: 22,
+    user: 'root',
+    nodeName: META_NODE,
+    sshKey: keyPath,
+    artifacts: artifactsDir,
+    inventoryVars: await siteVariables(),
+    ...META_NETWORKS,
+    servedNamespaces: ['default'],
+    addons: [],
+    operatorImage: images.operator,
+    runnerImage: images.runner,
+    kubeconfigOut: kubeconfigPath,
+    caOut: caPath,
+  };
+}
+
 /** Builds, starts and installs what is missing. A second run changes nothing. */
 export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   await ensureDocker(say);
@@ -64,25 +87,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
     fillArtifacts(artifactsDir, say),
   ]);
   if (!host) throw new Error('the lab has no host');
-  const { restUrl, artifactsUrl } = await bootstrap(
-    {
-      host: host.ip,
-      port: 22,
-      user: 'root',
-      nodeName: META_NODE,
-      sshKey: keyPath,
-      artifacts: artifactsDir,
-      inventoryVars: await siteVariables(),
-      ...META_NETWORKS,
-      servedNamespaces: ['default'],
-      addons: [],
-      operatorImage: images.operator,
-      runnerImage: images.runner,
-      kubeconfigOut: kubeconfigPath,
-      caOut: caPath,
-    },
-    say,
-  );
+  const { restUrl, artifactsUrl } = await bootstrap(await bootstrapOptions(host, images), say);
   const client = await clientAt(kubeconfigPath);
   const token = await personToken(client, 'lab-user');
   await client.close();
