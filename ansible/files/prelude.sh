@@ -310,18 +310,29 @@ unfinished() { [ $# -lt 3 ] || rm -rf "${@:3}"; unwritten "$1" "$2"; exit 1; }
 unpack() {
   local root=$work/$1 mount=$work/$1.image out copied
   ! is_installed "$1" "$2" || [ ! -d "$root" ] || return 1
-  ctr -n k8s.io images ls -q "name==$2" | grep -q . ||
-    out=$(ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$2" 2>&1) || fail "cannot pull $2: $(tail -1 <<< "$out")"
-  out=$({ mkdir -p "$mount" && rm -rf "$root.new"; } 2>&1) || unfinished "$root" "$out"
-  out=$(ctr -n k8s.io images mount "$2" "$mount" 2>&1) || fail "cannot mount $2: $(tail -1 <<< "$out")"
+  out=$(rm -rf "$root.new" 2>&1) || unfinished "$root" "$out"
+  mount_image "$2" "$mount"
   out=$({ cp -a "$mount" "$root.new" && sync -f "$root.new"; } 2>&1); copied=$?
-  ctr -n k8s.io images unmount --rm "$mount" > /dev/null 2>&1
-  rmdir "$mount"
+  unmount_image "$mount"
   [ "$copied" = 0 ] || unfinished "$root" "$out" "$root.new"
   # As long as this mark exists, the folder counts as the unpacked image.
   rm -f "$installed/$1"
   out=$({ rm -rf "$root" && mv -T "$root.new" "$root"; } 2>&1) || unfinished "$root" "$out"
   mark "$1" "$2"; changed "$2"
+}
+# mount_image IMAGE FOLDER: pulls the image if containerd does not have it, and mounts its files.
+mount_image() {
+  local out
+  ctr -n k8s.io images ls -q "name==$1" | grep -q . ||
+    out=$(ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$1" 2>&1) || fail "cannot pull $1: $(tail -1 <<< "$out")"
+  # An interrupted script may have left it mounted.
+  [ ! -d "$2" ] || unmount_image "$2"
+  out=$(mkdir -p "$2" 2>&1) || unfinished "$2" "$out"
+  out=$(ctr -n k8s.io images mount "$1" "$2" 2>&1) || fail "cannot mount $1: $(tail -1 <<< "$out")"
+}
+unmount_image() { # FOLDER
+  ctr -n k8s.io images unmount --rm "$1" > /dev/null 2>&1
+  rmdir "$1"
 }
 
 # Installs a program. The download goes beside the target: /var may be another disk, where moving is copying.

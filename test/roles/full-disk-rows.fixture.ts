@@ -50,6 +50,7 @@ const writes = (...paths: string[]) =>
   paths
     .map((path) => `mkdir -p ${path.replace(/\/[^/]*$/, '')}; echo made | tee ${path} > /dev/null || exit 1`)
     .join('\n');
+const ETCD_MANIFEST = '/etc/kubernetes/manifests/etcd.yaml';
 const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
 
 /** Programs of a control plane on which each static pod with a manifest runs and is ready. */
@@ -189,11 +190,16 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
   'manifests/apply.sh': { vars: `MANIFESTS='a ${gzipSync('a').toString('base64')}'\n` },
   'control-plane/init.sh': {
     vars: `POD_CIDR=10.0.0.0/16 SERVICE_CIDR=10.1.0.0/16 ENCRYPTION_AT_REST=yes AUDIT_POLICY=policy PATCHES='kube-apiserver00+json.json ${base64('[]')}' MADE_WITH=this\n${JOIN}`,
-    library: ['control-plane/member.sh', 'control-plane/shared.sh', 'control-plane/init-library.sh'],
-    before: TREES,
+    library: [
+      'control-plane/member.sh',
+      'control-plane/shared.sh',
+      'control-plane/init-library.sh',
+      'control-plane/begin-etcd.sh',
+    ],
+    before: `${TREES}${IN_IMAGE}printf '#!/bin/sh\nmkdir -p /var/lib/etcd/member && echo data > /var/lib/etcd/member/wal && exec /bin/sleep 9\n' > /usr/local/image/usr/local/bin/etcd`,
     programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
     varies: /\/run\/matryoshka\/token|encryption\.yaml/,
-    others: /\/(admin|resolv)\.conf$/,
+    others: /\/(admin|resolv)\.conf$|^\/var\/lib\/etcd\//,
     once: true,
   },
   'control-plane/issue.sh': {
@@ -226,6 +232,8 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     vars: `ANEW=yes RESTORED=\n${JOIN}`,
     library: ['etcd/etcd.sh', 'etcd/join.sh'],
     before: ETCD,
+    // The unit of a new etcd names another state until the members agree.
+    varies: /matryoshka-etcd\.service$/,
   },
   'etcd/pod.sh': {
     vars: JOIN,
@@ -290,6 +298,18 @@ cp /bin/bash /usr/local/sbin/kube-apiserver
     before: `${sealed({ '/etc/containerd/config.toml': 'config' }, [])}printf 'unit kubelet\\nunit containerd\\n' > /var/lib/matryoshka/repair`,
     // A unit that cannot be removed from the list is restarted once more.
     varies: /\/matryoshka\/repair$/,
+  },
+  'repair/rejoin.sh': {
+    vars: `LOST_DATA=lost SEQUENCE=7 ${differing().replace('ETCD_HERE=', 'ETCD_HERE=yes')}${MEMBER}`,
+    library: [...REPAIR, 'etcd/join.sh'],
+    before: `${sealed({ [ETCD_MANIFEST]: '    - --initial-cluster=n\n' }, [])}${IN_IMAGE}cat > /usr/local/image/usr/local/bin/etcdctl <<'CTL'
+#!/bin/sh
+case "$*" in *'member list'*) echo '1, started, o, https://10.0.0.6:2380, https://10.0.0.6:2379, false'; [ ! -e /tmp/added ] || echo '2, started, n, https://10.0.0.5:2380, https://10.0.0.5:2379, false' ;;
+*'member add'*) echo > /tmp/added; echo 'ETCD_INITIAL_CLUSTER="n=https://10.0.0.5:2380"' ;; esac
+CTL
+mkdir -p /var/lib/etcd/member; echo former > /var/lib/etcd/member/db`,
+    // The manifest is away until etcd has a new member.
+    others: /\/matryoshka\/(etcd\/|installed\/etcd$)|\/(\.etcd\.matryoshka|etcd\.yaml)$/,
   },
   'repair/verify.sh': {
     vars: `TRIES=1 ETCD_ONLY=\n${differing()}`,

@@ -25,6 +25,15 @@ const clusterBase = ({ kube_version, images_registry, encryption_algorithm }: Va
   encryptionAlgorithm: encryption_algorithm,
 });
 
+/**
+ * A member that has lost its data does not start, rather than begin an empty etcd. The roles make the data of a new etcd
+ * (etcd.io, Clustering guide, `--initial-cluster-state`).
+ */
+const LOCAL_ETCD = {
+  dataDir: '/var/lib/etcd',
+  extraArgs: [{ name: 'initial-cluster-state', value: 'existing' }],
+};
+
 /** Returns kubeadm's description of etcd (kubeadm API v1beta4, Etcd). */
 const etcdOf = ({ externalEtcd, etcdMembers, etcdUrls }: Topology) =>
   externalEtcd
@@ -36,7 +45,7 @@ const etcdOf = ({ externalEtcd, etcdMembers, etcdUrls }: Topology) =>
           keyFile: `${KEYS}/apiserver-etcd-client.key`,
         },
       }
-    : { local: { dataDir: '/var/lib/etcd' } };
+    : { local: LOCAL_ETCD };
 
 /** Returns the flags of API servers beside those that kubeadm sets. */
 function apiServerFlags({ encryption_at_rest, audit_policy, audit_log }: Vars): Record<string, string> {
@@ -116,5 +125,5 @@ export const etcdDocuments = (host: string, topology: Topology, { vars }: Inputs
     ...(topology.isMaster(host) ? patchesOf(vars) : {}),
   },
   // A script puts the folder in place of the name.
-  { ...clusterBase(vars), certificatesDir: 'CERTIFICATES_DIR' },
+  { ...clusterBase(vars), certificatesDir: 'CERTIFICATES_DIR', etcd: { local: LOCAL_ETCD } },
 ];

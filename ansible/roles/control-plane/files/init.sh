@@ -21,6 +21,7 @@ begin_anew
 forget_other_keys || exit 1
 make_shared
 
-kubeadm_init
+[ -z "$ETCD_IMAGE" ] || begin_etcd
+kubeadm_init --ignore-preflight-errors=DirAvailable--var-lib-etcd
 result initialised now
 did joined

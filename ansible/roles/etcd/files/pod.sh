@@ -16,7 +16,7 @@ if [ -n "$initial" ] || [ ! -e $manifest ]; then
   mkdir -p $new || exit 1
   KUBEADM_INIT_DRYRUN_DIR=$new phase etcd local --dry-run
   # With data, it starts as the member that it was.
-  text=$(sed -e "${initial:+s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#}" $new/etcd.yaml) &&
+  text=$(sed -e "${initial:+s#^\( *- --initial-cluster=\).*#\1$initial#}" $new/etcd.yaml) &&
     [ -n "$text" ] || fail "kubeadm wrote no manifest of etcd; see that there is room in /etc/kubernetes"
   write_file $manifest 600 "$text"$'\n' || exit 1
   rm -rf $new

@@ -45,6 +45,13 @@ WantedBy=multi-user.target"
   changed $unit
 }
 
+# Otherwise a member that has lost its data would begin an empty etcd.
+exists() {
+  local text file=/etc/systemd/system/$unit
+  grep -q -- '--initial-cluster-state=new' $file || return 0
+  text=$(sed 's/--initial-cluster-state=new/--initial-cluster-state=existing/' $file) && put $file 644 "$text" && systemctl daemon-reload
+}
+
 if [ -n "$ANEW$RESTORED" ]; then
   cluster=existing
   if [ -n "$ANEW" ]; then
@@ -53,11 +60,12 @@ if [ -n "$ANEW$RESTORED" ]; then
     cluster=new
   fi
   start "$INITIAL_CLUSTER" $cluster
-  for try in $(seq 120); do answers "$IP" && { did joined; exit 0; }; sleep 0.5; done
+  for try in $(seq 120); do answers "$IP" && { exists; did joined; exit 0; }; sleep 0.5; done
   fail "the members of the ${RESTORED:+restored }${ANEW:+new }etcd do not agree: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 fi
 enter $data
 if [ -n "$initial" ]; then start "$initial" existing
 elif ! systemctl is-active -q $unit; then systemctl start $unit && changed $unit; fi
 promote
+exists
 did joined
