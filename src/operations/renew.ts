@@ -1,13 +1,13 @@
-import { isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { isExternalEtcd, issueCertificates } from './etcd.ts';
+import { renewKubelets } from './kubelets.ts';
 import { named, type Operation } from './operation.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isControlPlane = ({ member: host }: PlannedHost): boolean => isMaster(host);
-const hasKubelet = ({ member: host }: PlannedHost): boolean => !isEtcdOnly(host);
 
 /**
  * Issues all certificates and kubeconfigs of control planes, external etcd members and the operator again, before or after
@@ -38,9 +38,7 @@ export const renew = {
       { name: 'Renew etcd members', works: isExternalEtcd, pace: 'one', cut: 'never' },
       { name: 'Renew control planes', works: isControlPlane, pace: 'one', cut: 'never' },
       { name: 'Wait for API servers', works: isControlPlane, pace: 'all', cut: 'between' },
-      { name: 'Find expired kubelets', works: hasKubelet, pace: 'all', cut: 'between' },
-      { name: 'Issue certificates for kubelets', works: isControlPlane, pace: 'one', cut: 'between' },
-      { name: 'Renew kubelets', works: hasKubelet, pace: 'all', cut: 'between' },
+      ...renewKubelets,
       { name: 'Fetch the kubeconfig', works: isControlPlane, pace: 'one', cut: 'between' },
     ],
   },

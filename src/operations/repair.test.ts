@@ -15,10 +15,15 @@ it('restores every host, control planes one at a time and without interruption',
     'Check the version',
     'Read keys that control planes have lost',
     'Bring back lost keys',
+    'Find etcd members without data',
+    'Replace etcd members without data',
     'Restore control planes that do not answer',
     'Restore control planes',
     'Restore workers',
     'Point hosts at the API servers',
+    'Find expired kubelets',
+    'Issue certificates for kubelets',
+    'Renew kubelets',
     'Find missing nodes',
     'Register missing nodes',
     'Wait for missing nodes',
@@ -27,7 +32,7 @@ it('restores every host, control planes one at a time and without interruption',
   expect(at('Restore control planes')).toEqual([1, 2, 3]);
   expect(at('Restore workers')).toEqual([7, 8]);
   expect(refused).toEqual([]);
-  for (const name of steps.slice(4, 6))
+  for (const name of steps.slice(5, 8))
     expect(repair.planning.steps.find((step) => step.name === name)).toMatchObject({
       pace: 'one',
       cut: 'never',
@@ -47,7 +52,7 @@ it('restores external etcd members first, one at a time; each host may be away',
   );
   const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
   const first = ['Restore etcd members that do not run', 'Restore etcd members'];
-  expect(steps.slice(4, 6)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
+  expect(steps.slice(6, 8)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
   // Host 4, an external etcd member, is also a worker; its other parts follow once API servers answer.
   expect(at('Restore workers')).toEqual([4, 7].map(ip));
   expect(at('Compare hosts')).toEqual([1, 4, 7, 5, 6].map(ip));

@@ -1,14 +1,16 @@
-import { isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { pointHosts } from './control-planes.ts';
 import { isExternalEtcd } from './etcd.ts';
+import { renewKubelets } from './kubelets.ts';
 import { named, type Operation } from './operation.ts';
 import type { StepPlan } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
+const hasMember = (host: PlannedHost): boolean => isPutBack(host) && hasEtcd(host.member);
 const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
 const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
 const onControlPlanes = ({ member: host }: PlannedHost): boolean => isMaster(host);
@@ -54,6 +56,8 @@ export const repair = {
         cut: 'between',
       },
       { name: 'Bring back lost keys', works: onControlPlanes, pace: 'all', cut: 'between' },
+      { name: 'Find etcd members without data', works: hasMember, pace: 'all', cut: 'between' },
+      { ...CAREFULLY, name: 'Replace etcd members without data', works: hasMember },
       // API servers need these first.
       { ...MEMBERS, name: 'Restore etcd members that do not run' },
       { ...MEMBERS, name: 'Restore etcd members' },
@@ -62,6 +66,7 @@ export const repair = {
       { name: 'Restore workers', works: isWorker, installs: true, pace: { atMost: 10 }, cut: 'between' },
       // A host that was away while control planes changed still lacks their endpoints.
       { ...pointHosts, works: hasNode },
+      ...renewKubelets,
       {
         name: 'Find missing nodes',
         works: onControlPlanes,

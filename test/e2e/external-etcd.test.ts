@@ -143,6 +143,18 @@ describe('a cluster with external etcd', () => {
     await says(/^True/);
   });
 
+  it('replaces a member that has lost its data, on the same host', async () => {
+    await on(3, 'sh', '-c', 'rm -r /var/lib/etcd/member; pkill -KILL -x etcd');
+    await seen(
+      'etcd to end',
+      async () =>
+        !(await on(3, 'systemctl', 'is-active', 'matryoshka-etcd').catch(() => '')).includes('\nactive'),
+    );
+    await done('POST', `${PATH}/repair`, {});
+    expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
+    expect(await on(3, 'matryoshka-watch', 'differences')).toBe('');
+  });
+
   it('replaces its first member while that runs', async () => {
     const [from, to] = [meta.hosts[2]?.ip, { ip: meta.hosts[1]?.ip }];
     await done('POST', `${PATH}/replace`, { from, to });

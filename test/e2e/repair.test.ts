@@ -216,6 +216,37 @@ describe('hosts that a user changed by hand', () => {
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
   });
 
+  it('are repaired on a worker without state', async () => {
+    await sh(
+      WORKER,
+      `systemctl stop kubelet; grep -o '/var/lib/kubelet/[^ ]*' /proc/mounts | sort -r | xargs -r umount -l
+rm -rf /var/lib/kubelet/* ${K8S}/*`,
+    );
+    await untilReported(WORKER);
+    await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
+  });
+
+  it('get data of etcd from the others after a disk was lost, and begin no empty etcd', async () => {
+    // The first one's manifest names no other member.
+    for (const lost of [0, 1]) {
+      const disk = '/var/lib/etcd';
+      await sh(
+        lost,
+        `systemctl stop kubelet; rm -r ${disk}/member; pkill -KILL -x etcd; systemctl start kubelet`,
+      );
+      await untilCluster(
+        meta,
+        NAME,
+        (cluster) => findCondition(cluster?.status?.conditions, 'EtcdHealthy')?.status === 'False',
+        REPORT_MS,
+      );
+      expect(await serves(lost)).not.toBe('ok');
+      await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
+      expect(await membersOn(host(2))).toEqual(nodes(0, 1, 2));
+      expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
+    }
+  });
+
   it('stay unchanged if the key of the authority is another, and the others are repaired', async () => {
     await sh(
       2,

@@ -9,11 +9,11 @@ enter() {
   for try in $(seq 30); do all=$(members) && break; sleep 1; done
   [ -n "$all" ] || fail 'the members of etcd cannot be listed; nothing was changed'
   mine=$(awk -v ip="$IP" '$1 == ip' <<< "$all")
-  [ -z "$mine" ] || is_empty "$1" || return 0
+  [ -z "$mine" ] || [ ! -d "$1/member" ] || return 0
   # A member without its data can never become that member again (etcd.io, Runtime reconfiguration design).
   id=$(awk '{ print $2 }' <<< "$mine")
   [ -z "$id" ] || out=$(etcd member remove "$id") || fail "the member that $IP was cannot be removed: $(tail -1 <<< "$out")"
-  find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf --one-file-system {} +
+  find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name '.before-*' -exec rm -rf --one-file-system {} +
   # Etcd reports itself unhealthy until its members have been connected for some seconds.
   for try in $(seq 60); do
     out=$(etcd member add "$NAME" --learner --peer-urls="$(peer "$IP")") && break

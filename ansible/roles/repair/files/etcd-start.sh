@@ -1,10 +1,12 @@
 # Decides which parts of etcd may start or restart, and which wait for the next repair.
 later() { write_file "$pending.why" 600 "$1; ${2:-mend or replace that host, and ask again}"$'\n'; return 1; } # WHY [WHAT-TO-DO]
-listed_at() { # ADDRESS
-  local pki=$R$kubernetes/pki/etcd
+listed_at() { # ADDRESS [OPTION…] of curl
+  local pki=$R$kubernetes/pki/etcd at=$1; shift
   [ -n "$IS_MASTER" ] || pki=$R/etc/matryoshka/etcd
-  curl -sf --http1.1 -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" "https://$(in_url "$1"):2380/members"
+  curl -sf --http1.1 -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" "$@" "https://$(in_url "$at"):2380/members"
 }
+# etcd_id_at ADDRESS: prints the id of the etcd to which the member there belongs. Fails if it does not answer.
+etcd_id_at() { listed_at "$1" -o /dev/null -D - | tr -d '\r' | sed -n 's/^x-etcd-cluster-id: *//Ip' | grep .; }
 # A member starts only if members on other hosts list it as a started one: at least one must answer, and each that answers
 # must list it. A list by the peers' port needs no quorum. That port agrees to HTTP/2, but then speaks HTTP/1.
 etcd_is_known() {
