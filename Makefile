@@ -48,7 +48,7 @@ bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
 bench-operations: setup ## creations by hand and by us, faults, a replacement, changes of etcd, cancelling, drift, at rest, a worker more (RUNS=3, TIMES=50, MINUTES=60, PARTS=small,apart,three,changes,drift,rest,add; BASELINE=1 keeps what was measured)
 	node bench/operations/main.ts
-bench-upkeep: setup ## clusters that last: an upgrade against kubeadm by hand and a renewal, both under load; expired certificates; a snapshot of 1 GiB; ten restores (PARTS=upgrade,renew,expired,snapshot,restore; BASELINE=1)
+bench-upkeep: setup ## clusters that last: an upgrade against kubeadm by hand and a renewal, both under load; rollbacks; expired certificates; a snapshot of 1 GiB; ten restores (PARTS=upgrade,rollback,renew,expired,snapshot,restore; BASELINE=1)
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/upkeep/main.ts
 bench-addons: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes)
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/addons/main.ts

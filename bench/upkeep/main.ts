@@ -19,6 +19,7 @@ import {
 import { freshHosts } from '../hosts.ts';
 import { ours, removeOurs } from '../ours.ts';
 import { fill, restores, snapshotFigures } from './copies.ts';
+import { rollbacks } from './rollbacks.ts';
 import { rowsOf, served, timed, upgradeByHand, versions } from './upgrades.ts';
 
 /** Figures of clusters that last (`make bench-upkeep`). */
@@ -60,6 +61,16 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
     await removeOurs(meta, say);
     add({ name: `upgrade ${MASTERS}+${WORKERS} (s)`, ours: upgrade.result, peer, bound: 1.1 });
     add(...rowsOf('upgrade', upgrade));
+  },
+  async rollback(meta, add) {
+    const hosts = await created(meta, versions().from);
+    const { result } = await served(meta, clientsOn(hosts), () => rollbacks(meta, hosts, say));
+    await removeOurs(meta, say);
+    add({
+      name: `rollback ${MASTERS}+${WORKERS}, slowest of ${result.length} steps (s)`,
+      ours: Math.max(...result),
+      bound: 180,
+    });
   },
   async renew(meta, add) {
     const hosts = await created(meta, versions().to);
