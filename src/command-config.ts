@@ -69,14 +69,18 @@ const home = (name: string): string => join(homedir(), '.matryoshka', name);
 
 export const bootstrapConfig = z.object({
   host: z
-    .string({ error: 'is missing; name the host of the meta cluster' })
-    .describe('Address of the host of the meta cluster'),
-  port: PORT.min(1, PORT_ERROR).default(22).describe('SSH port of the host'),
+    .string({ error: 'is missing; name the host of the meta cluster, or three' })
+    .pipe(LIST)
+    .describe('Address of the host of the meta cluster, or three, comma-separated'),
+  port: PORT.min(1, PORT_ERROR).default(22).describe('SSH port of the hosts'),
   user: z
     .string()
     .default('root')
-    .describe('SSH user of the host: root, or a user with sudo without a password'),
-  nodeName: z.string().default('meta').describe('Node name of the host'),
+    .describe('SSH user of the hosts: root, or a user with sudo without a password'),
+  nodeName: z
+    .string()
+    .default('meta')
+    .describe('Node name of the first host; the others are NAME-2 and NAME-3'),
   sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),
   knownHosts: z
     .string()

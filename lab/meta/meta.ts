@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { type BootstrapOptions, bootstrap } from '#bootstrap/bootstrap.ts';
+import { type BootstrapOptions, type Bootstrapped, bootstrap } from '#bootstrap/bootstrap.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { SERVICE_ACCOUNTS } from '../apiserver/kinds.ts';
@@ -54,13 +54,13 @@ async function siteVariables(): Promise<string> {
   return path;
 }
 
-/** Returns the options of bootstrap for a host of the lab. */
+/** Returns the options of bootstrap for hosts of the lab. */
 export async function bootstrapOptions(
-  host: LabHost,
+  hosts: readonly LabHost[],
   images: Readonly<Record<'operator' | 'runner', string>>,
 ): Promise<BootstrapOptions> {
   return {
-    host: host.ip,
+    host: hosts.map(({ ip }) => ip),
     port: 22,
     user: 'root',
     nodeName: META_NODE,
@@ -87,19 +87,28 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
     fillArtifacts(artifactsDir, say),
   ]);
   if (!host) throw new Error('the lab has no host');
-  const { restUrl, artifactsUrl } = await bootstrap(await bootstrapOptions(host, images), say);
-  const client = await clientAt(kubeconfigPath);
+  const options = await bootstrapOptions([host], images);
+  return openInstalled(options, await bootstrap(options, say), host, others);
+}
+
+/** Connects to an installation as a user who may create clusters. */
+export async function openInstalled(
+  { kubeconfigOut, caOut }: Pick<BootstrapOptions, 'kubeconfigOut' | 'caOut'>,
+  urls: Bootstrapped,
+  host: LabHost,
+  hosts: LabHost[],
+): Promise<Meta> {
+  const client = await clientAt(kubeconfigOut);
   const token = await personToken(client, 'lab-user');
   await client.close();
   return openMeta({
-    hosts: others,
+    hosts,
     host,
-    restUrl,
-    artifactsUrl,
-    kubeconfigPath,
+    ...urls,
+    kubeconfigPath: kubeconfigOut,
     privateKey: await readFile(keyPath, 'utf8'),
     token,
-    ca: await readFile(caPath, 'utf8'),
+    ca: await readFile(caOut, 'utf8'),
   });
 }
 

@@ -1,18 +1,16 @@
 /**
- * Creates the meta cluster on a bare host, and installs the operator into it. It needs SSH to the host, and Docker on the
+ * Creates the meta cluster on bare hosts, and installs the operator into it. It needs SSH to the hosts, and Docker on the
  * admin machine.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { type ClusterHost, DUTIES } from '#api/cluster-host.ts';
 import { inUrl } from '#api/host.ts';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
 import { coveredReleases, siteArtifacts } from '#artifacts/site.ts';
 import { materialise, parseSource, sumsOf } from '#artifacts/source.ts';
-import { shortHash } from '#base/canonical.ts';
 import { UsageError } from '#base/errors.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -30,12 +28,14 @@ import {
 } from './host-files.ts';
 import { install } from './install.ts';
 import { manifestFiles, readManifests } from './manifests.ts';
-import { type PresentCluster, presentCluster, versionFor } from './present-cluster.ts';
+import { presentCluster, presentOn, versionFor } from './present-cluster.ts';
+import { ARTIFACTS_PORT, clusterIdOf, runSpecOf, upkeepOf, upkeepSpec } from './run-specs.ts';
 import { runHere } from './runner.ts';
 import { checkSiteVars } from './site-vars.ts';
 
 export interface BootstrapOptions {
-  host: string;
+  /** Address of the host, or three addresses. */
+  host: readonly string[];
   port: number;
   user: string;
   nodeName: string;
@@ -60,7 +60,6 @@ export interface Bootstrapped {
   artifactsUrl: string;
 }
 
-const ARTIFACTS_PORT = 32080;
 const REST_PORT = 32443;
 const CONNECT_MS = 15_000;
 const root = join(import.meta.dirname, '../..');
@@ -68,15 +67,15 @@ const ADDONS = join(root, 'deploy/addons');
 const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.yml');
 
 /**
- * Creates the meta cluster on one bare host and installs the operator: it copies artifacts to the host, runs the playbooks
- * of Jobs, and applies images and manifests. A later run renews certificates that end soon and upgrades Kubernetes. It also
- * completes an interrupted run.
+ * Creates the meta cluster on one bare host or three, and installs the operator: it copies artifacts to the hosts, runs the
+ * playbooks of Jobs, and applies images and manifests. A later run renews certificates that end soon, upgrades Kubernetes
+ * and adds hosts. It also completes an interrupted run.
  */
 export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  checkOptions({ ...options, offeredAddons: manifestFiles(ADDONS) });
+  const first = checkOptions({ ...options, offeredAddons: manifestFiles(ADDONS) });
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
@@ -98,24 +97,18 @@ export async function bootstrap(
   if (newest === undefined) throw new Error('the sums cover no release');
   const covered: [string, ...string[]] = [newest, ...older];
   print(`offers Kubernetes ${covered.join(', ')}`);
-  const { host, port, user } = options;
-  print(`connecting to ${user}@${host}`);
-  const connection = await connect({
-    host,
-    port,
-    user,
-    privateKey,
-    knownHosts: pinned,
-    timeoutMs: CONNECT_MS,
-  });
+  const clusterId = clusterIdOf(first);
+  const connections = await connectAll(options, privateKey, pinned, print);
   try {
-    const present = await presentCluster(connection, clusterIdOf(host));
+    const present = presentOn(await onEach(connections, (one) => presentCluster(one, clusterId)));
     const version = versionFor(present, wanted?.kubernetes, covered);
     const paths = new Set(offered.flatMap((one) => catalogue(one, sums).map(({ path }) => path)));
-    const copied = await copyArtifacts(connection, directory, [...paths], print);
-    await makeSnapshotsDirectory(connection);
-    print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
-    const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
+    const copied = await onEach(connections, (one) => copyArtifacts(one, directory, [...paths], print));
+    await onEach(connections, makeSnapshotsDirectory);
+    const count = copied.reduce((all, one) => all + one, 0);
+    print(count === 0 ? 'the hosts have all artifacts' : `${count} artifacts copied and checked`);
+    const lines = connections.map(({ hostKeyLine }) => `${hostKeyLine}\n`).join('');
+    const knownHosts = pinned === '' ? lines : pinned;
     // The admin machine mostly waits for Kubernetes here, so the images are sent at the same time.
     const run = (runSpec: (sequence: number) => RunSpec) =>
       runHere(
@@ -134,25 +127,57 @@ export async function bootstrap(
         print(
           task === 'renew'
             ? 'certificates have expired or end within 30 days: renewing'
-            : `upgrading the meta cluster from ${present?.version} to ${version}; its API is away for minutes`,
+            : `upgrading the meta cluster from ${present?.version} to ${version}; ${present?.hosts.length === 1 ? 'its API is away for minutes' : 'its hosts follow one by one'}`,
         );
         const of = {
           version: task === 'update' ? version : (present?.version ?? version),
           from: present?.version,
+          hosts: present?.hosts ?? [],
         };
         await run((sequence) => upkeepSpec(options, task, of, sequence));
       }
       return run((sequence) => runSpecOf(options, version, sequence));
     };
-    const [made, sent] = await Promise.allSettled([making(), sendImages(connection, options, print)]);
+    const [made, sent] = await Promise.allSettled([
+      making(),
+      onEach(connections, (one) => sendImages(one, options, print)),
+    ]);
     const report = resultOf(made);
     if (report.kubeconfig === undefined) throw new Error('the runner brought no kubeconfig');
     writeFileSync(options.kubeconfigOut, report.kubeconfig, { mode: 0o600 });
     const given = { sums, inventoryVars, images: resultOf(sent) };
-    return await putOperatorIn(connection, options, report.kubeconfig, given, print);
+    return await putOperatorIn(connections, options, report.kubeconfig, given, print);
   } finally {
-    connection.close();
+    for (const connection of connections) connection.close();
   }
+}
+
+/** Connects to all hosts, or to none. */
+async function connectAll(
+  { host, port, user }: BootstrapOptions,
+  privateKey: string,
+  knownHosts: string,
+  print: (line: string) => void,
+): Promise<SshConnection[]> {
+  const made: SshConnection[] = [];
+  try {
+    for (const address of host) {
+      print(`connecting to ${user}@${address}`);
+      made.push(await connect({ host: address, port, user, privateKey, knownHosts, timeoutMs: CONNECT_MS }));
+    }
+    return made;
+  } catch (error) {
+    for (const connection of made) connection.close();
+    throw error;
+  }
+}
+
+/** Does the same on each host at once. After a failure it waits for the others. */
+async function onEach<A>(
+  connections: readonly SshConnection[],
+  work: (connection: SshConnection) => Promise<A>,
+): Promise<A[]> {
+  return (await Promise.allSettled(connections.map(work))).map(resultOf);
 }
 
 async function sendImages(
@@ -172,14 +197,23 @@ function resultOf<T>(outcome: PromiseSettledResult<T>): T {
 }
 
 async function putOperatorIn(
-  connection: SshConnection,
+  connections: readonly SshConnection[],
   options: BootstrapOptions,
   kubeconfig: string,
-  { sums, inventoryVars, images }: { sums: string; inventoryVars: string; images: readonly SentImage[] },
+  /** `images`: those of each host. */
+  {
+    sums,
+    inventoryVars,
+    images: sent,
+  }: { sums: string; inventoryVars: string; images: readonly (readonly SentImage[])[] },
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  for (const image of images) await importImage(connection, image);
-  const at = inUrl(options.host);
+  const images = sent[0] ?? [];
+  await onEach(connections, async (one) => {
+    for (const image of images) await importImage(one, image);
+  });
+  const [first = ''] = options.host;
+  const at = inUrl(first);
   const artifactsUrl = `http://${at}:${ARTIFACTS_PORT}`;
   const client = createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-bootstrap' });
   try {
@@ -192,7 +226,8 @@ async function putOperatorIn(
           ...readManifests(ADDONS, options.addons),
         ],
         images: Object.fromEntries(images.map(({ name, tagged }) => [name, tagged])),
-        address: options.host,
+        addresses: options.host,
+        snapshotsNode: options.nodeName,
         site: {
           'artifacts.json': JSON.stringify({
             ...siteArtifacts(artifactsUrl, sums),
@@ -208,17 +243,18 @@ async function putOperatorIn(
   } finally {
     await client.close();
   }
-  await untilServed(connection, `https://${at}:${REST_PORT}/healthz`, print);
+  const [connection] = connections;
+  if (connection) await untilServed(connection, `https://${at}:${REST_PORT}/healthz`, print);
   return { restUrl: `https://${at}:${REST_PORT}`, artifactsUrl };
 }
 
-/** Returns the networks that no host of a cluster may use: the meta cluster's host, its pods and its Services. */
+/** Returns the networks that no host of a cluster may use: the meta cluster's hosts, its pods and its Services. */
 const reservedNetworks = ({
   host,
   podCidr,
   serviceCidr,
 }: Pick<BootstrapOptions, 'host' | 'podCidr' | 'serviceCidr'>): string[] => [
-  `${host}/${host.includes(':') ? 128 : 32}`,
+  ...host.map((address) => `${address}/${address.includes(':') ? 128 : 32}`),
   ...`${podCidr},${serviceCidr}`.split(','),
 ];
 
@@ -250,58 +286,4 @@ async function artifactsDirectory(setting: string, print: (line: string) => void
 function readNeeded(path: string, flag: string): string {
   if (!existsSync(path)) throw new UsageError(`${flag}: there is no file ${path}`);
   return readFileSync(path, 'utf8');
-}
-
-const clusterIdOf = (ip: string): string => `meta-${shortHash(ip)}`;
-
-/** Lists the operations that an existing meta cluster needs before the playbook of the creation completes it. */
-const upkeepOf = (present: PresentCluster | undefined, version: string): ('renew' | 'update')[] => [
-  ...(present?.endsSoon ? (['renew'] as const) : []),
-  ...(present && present.version !== version ? (['update'] as const) : []),
-];
-
-/** Returns the run spec of an operation on the existing host. */
-function upkeepSpec(
-  options: BootstrapOptions,
-  task: 'renew' | 'update',
-  { version, from }: { version: string; from: string | undefined },
-  sequence: number,
-): RunSpec {
-  const spec = runSpecOf(options, version, sequence);
-  return {
-    ...spec,
-    task,
-    callback: task,
-    playbook: `${task}.yml`,
-    hosts: spec.hosts.map((host) => ({ ...host, action: 'change' })),
-    vars: { ...spec.vars, ...(task === 'update' ? { upgrade_from: from } : {}) },
-  };
-}
-
-/** Returns the run spec of a Job for one host that is both control plane and worker. */
-function runSpecOf(options: BootstrapOptions, version: string, sequence: number): RunSpec {
-  const { host: ip, port, user, nodeName: name } = options;
-  const host: ClusterHost = { ip, port, user, name, duties: [...DUTIES] };
-  return {
-    task: 'create',
-    callback: 'create',
-    playbook: 'create.yml',
-    cluster: { id: clusterIdOf(ip), namespace: 'matryoshka-system', name: 'meta', region: 'default' },
-    run: { job: 'bootstrap', sequence, attempt: 1 },
-    steps: [],
-    hosts: [{ member: host, action: 'join' }],
-    username: user,
-    precheck: 'all',
-    brings: ['kubeconfig'],
-    endpoint: { name: 'meta.matryoshka.internal', address: ip },
-    vars: {
-      kube_version: version,
-      pod_cidr: options.podCidr,
-      service_cidr: options.serviceCidr,
-      network: 'flannel',
-      // The artifacts also contain the operator's own images, which are in no registry.
-      images_mirror: `http://${inUrl(ip)}:${ARTIFACTS_PORT}`,
-      images_mirrored_registries: ['docker.io'],
-    },
-  };
 }

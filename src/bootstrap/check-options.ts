@@ -13,7 +13,13 @@ const SYSTEMS = /^(matryoshka|kube)-/;
 const flagOf = (field: string): string =>
   field.endsWith('podCIDR') ? '--pod-cidr' : field.endsWith('serviceCIDR') ? '--service-cidr' : '--host';
 
-/** Validates options before the first playbook fails on them. Throws UsageError that names each wrong one. */
+/** Counts of hosts that keep a quorum of etcd as well as they can, up to what one installation needs. */
+const HOST_COUNTS: readonly number[] = [1, 3];
+
+/**
+ * Validates options before the first playbook fails on them. Throws UsageError that names each wrong one. Returns the first
+ * host.
+ */
 export function checkOptions({
   host,
   nodeName,
@@ -23,14 +29,14 @@ export function checkOptions({
   addons,
   offeredAddons,
 }: {
-  host: string;
+  host: readonly string[];
   nodeName: string;
   podCidr: string;
   serviceCidr: string;
   servedNamespaces: readonly string[];
   addons: readonly string[];
   offeredAddons: readonly string[];
-}): void {
+}): string {
   const labels = [
     ['--node-name', nodeName],
     ...servedNamespaces.map((name) => ['--served-namespaces', name] as const),
@@ -49,13 +55,20 @@ export function checkOptions({
     return problem === undefined ? [] : [`${flagOf(field)}: "${text}" ${problem}`];
   });
   const problems =
-    misspelled.length > 0 ? [] : networkProblems({ cluster: { masterList: [{ ip: host }], ...cidrs } });
+    misspelled.length > 0
+      ? []
+      : networkProblems({ cluster: { masterList: host.map((ip) => ({ ip })), ...cidrs } });
   wrong.push(
     ...misspelled,
     ...problems.map(({ field, value, reason }) => `${flagOf(field)}: "${value}" ${reason}`),
   );
+  if (!HOST_COUNTS.includes(host.length))
+    wrong.push(`--host: "${host.join(',')}" names ${host.length} hosts; name one, or three`);
+  if (new Set(host).size < host.length) wrong.push(`--host: "${host.join(',')}" names a host twice`);
   for (const name of addons)
     if (!offeredAddons.includes(name))
       wrong.push(`--addons: "${name}" is none of ${offeredAddons.join(', ')}`);
-  if (wrong.length > 0) throw new UsageError(wrong.join('\n'));
+  const [first] = host;
+  if (wrong.length > 0 || first === undefined) throw new UsageError(wrong.join('\n'));
+  return first;
 }

@@ -20,8 +20,8 @@ const CHECK_MS = 500;
 
 export interface Installation extends Omit<Values, 'authority'> {
   manifests: readonly Manifest[];
-  /** Address of the server for clients outside. */
-  address: string;
+  /** Addresses of the server for clients outside. */
+  addresses: readonly string[];
 }
 
 /** Installs the operator into a cluster; equal objects stay unchanged. Returns the CA's PEM. */
@@ -31,7 +31,7 @@ export async function install(
   print: (line: string) => void,
 ): Promise<string> {
   for (const namespace of wanted.manifests.filter(isNamespace)) await applyPatiently(client, namespace);
-  const { cert: authority } = await certificates(client, wanted.address);
+  const { cert: authority } = await certificates(client, wanted.addresses);
   const objects = objectsOf(wanted.manifests, { ...wanted, authority });
   for (const object of objects) await applyPatiently(client, object);
   print('manifests applied; waiting for the deployments');
@@ -64,7 +64,7 @@ async function applyPatiently(client: Client, object: KubeObject): Promise<void>
 }
 
 /** Returns the CA and the certificates of server and webhook: valid ones are kept, those near their end are replaced. */
-async function certificates(client: Client, address: string): Promise<KeyPair> {
+async function certificates(client: Client, outside: readonly string[]): Promise<KeyPair> {
   const find = async (name: string): Promise<KeyPair | undefined> => {
     const secret = await client.find<Secret>(SECRETS, { namespace: NAMESPACE, name });
     const [cert, key] = [secretText(secret, 'tls.crt'), secretText(secret, 'tls.key')];
@@ -89,7 +89,7 @@ async function certificates(client: Client, address: string): Promise<KeyPair> {
     if (kept && authority === found && stillServes(kept.cert, [...names, ...addresses])) return;
     await save(secret, await createServerCertificate(authority, names, addresses));
   }
-  await serve(SERVER_CERTIFICATE_SECRET, 'matryoshka-server', [address]);
+  await serve(SERVER_CERTIFICATE_SECRET, 'matryoshka-server', outside);
   await serve(WEBHOOK_CERTIFICATE_SECRET, 'matryoshka-webhook', []);
   return authority;
 }

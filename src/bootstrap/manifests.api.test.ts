@@ -14,6 +14,7 @@ const manifests = objectsOf(readManifests(join(import.meta.dirname, '../../deplo
   authority: '',
   site: {},
   servedNamespaces: ['default'],
+  snapshotsNode: 'meta',
 });
 const ofKind = (kind: string) => manifests.filter((object) => object.kind === kind);
 const deployment = z.object({

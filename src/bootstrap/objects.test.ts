@@ -11,6 +11,7 @@ const objects = objectsOf(readManifests(join(import.meta.dirname, '../../deploy/
   authority: 'the authority',
   site: { 'artifacts.json': '{}' },
   servedNamespaces: ['people'],
+  snapshotsNode: 'first',
 });
 const named = (kind: string, name: string) =>
   objects.filter((object) => object.kind === kind && object.metadata.name === name);
@@ -39,6 +40,12 @@ it('includes the site settings, and grants permissions in each served namespace'
     'RoleBinding matryoshka-server',
     'RoleBinding matryoshka-webhook',
   ]);
+});
+
+it('keeps snapshots on one node', () => {
+  expect(JSON.stringify(named('PersistentVolume', 'matryoshka-snapshots'))).toMatch(
+    /"nodeAffinity":.*"values":\["first"\]/,
+  );
 });
 
 it('lists each object once, and namespaces before their contents', () => {

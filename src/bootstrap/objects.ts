@@ -14,7 +14,11 @@ export interface Values {
   site: Readonly<Record<string, string>>;
   /** Namespaces in which users may create clusters. */
   servedNamespaces: readonly string[];
+  /** The node whose directory has the snapshots of clusters. */
+  snapshotsNode: string;
 }
+
+const SNAPSHOTS_VOLUME = 'matryoshka-snapshots';
 
 /** Returns every object of an installation except its keys, in the order in which they are applied. */
 export const objectsOf = (manifests: readonly Manifest[], values: Values): KubeObject[] => [
@@ -36,7 +40,7 @@ const namespaceOf = (name: string): KubeObject => ({
 export const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace';
 
 /** Returns the manifest with images and the webhooks' CA; everything else stays as written. */
-function filledIn(manifest: Manifest, { images, authority }: Values): KubeObject {
+function filledIn(manifest: Manifest, { images, authority, snapshotsNode }: Values): KubeObject {
   const replace = (value: unknown, key: string): unknown => {
     if (Array.isArray(value)) return value.map((item) => replace(item, key));
     if (typeof value === 'object' && value !== null) {
@@ -49,9 +53,18 @@ function filledIn(manifest: Manifest, { images, authority }: Values): KubeObject
       ? (images[value] ?? value)
       : value;
   };
-  const { apiVersion, kind, metadata, ...rest } = manifest;
+  const { apiVersion, kind, metadata, ...rest } = onNode(manifest, snapshotsNode);
   const filled = Object.fromEntries(Object.entries(rest).map(([name, item]) => [name, replace(item, name)]));
   return { ...filled, apiVersion, kind, metadata };
+}
+
+/** Returns the manifest; the volume of snapshots is on that node alone (kubernetes.io, Persistent Volumes, Node Affinity). */
+function onNode(manifest: Manifest, node: string): Manifest {
+  if (manifest.kind !== 'PersistentVolume' || manifest.metadata.name !== SNAPSHOTS_VOLUME) return manifest;
+  const here = { key: 'kubernetes.io/hostname', operator: 'In', values: [node] };
+  const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [here] }] } };
+  const spec = typeof manifest['spec'] === 'object' ? manifest['spec'] : {};
+  return { ...manifest, spec: { ...spec, nodeAffinity } };
 }
 
 const configMap = (name: string, data: Readonly<Record<string, string>>): ConfigMap => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { presentIn, versionFor } from './present-cluster.ts';
+import { presentIn, presentOn, versionFor } from './present-cluster.ts';
 
 const at = (version: string | undefined) => (version === undefined ? undefined : { version });
 const covered: [string, ...string[]] = ['v1.36.3', 'v1.35.4', 'v1.34.4'];
@@ -52,5 +52,23 @@ describe('the answer of the host', () => {
     expect(() => versionFor(unfinished, 'v1.34.4', covered)).toThrow(
       'an upgrade of the meta cluster to v1.35.4',
     );
+  });
+});
+
+describe('a meta cluster of several hosts', () => {
+  const made = { version: 'v1.34.4', endsSoon: false };
+
+  it('begins on the first one, and gets those that it lacks', () => {
+    expect(presentOn([undefined, made, undefined])).toBeUndefined();
+    expect(presentOn([made, undefined, undefined])).toEqual({ ...made, hosts: [0] });
+  });
+
+  it('has an unfinished upgrade and certificates that end soon if one of them has', () => {
+    const upgraded = { ...made, unfinishedTo: 'v1.35.4' };
+    expect(presentOn([made, upgraded, { ...made, endsSoon: true }])).toEqual({
+      ...upgraded,
+      endsSoon: true,
+      hosts: [0, 1, 2],
+    });
   });
 });

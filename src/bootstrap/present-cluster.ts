@@ -45,6 +45,25 @@ export function presentIn(answer: string): PresentCluster | undefined {
   };
 }
 
+/** The meta cluster that an earlier run has made on some of the hosts. */
+export interface PresentHosts extends PresentCluster {
+  /** The hosts that it has, by their place. */
+  hosts: readonly number[];
+}
+
+/** Merges what hosts have; undefined if the first one has no meta cluster, which begins there. */
+export function presentOn(hosts: readonly (PresentCluster | undefined)[]): PresentHosts | undefined {
+  const [first] = hosts;
+  if (!first) return undefined;
+  // An upgrade that was interrupted has left hosts of two versions.
+  const unfinished = hosts.find((one) => one?.unfinishedTo !== undefined) ?? first;
+  return {
+    ...unfinished,
+    endsSoon: hosts.some((one) => one?.endsSoon),
+    hosts: hosts.flatMap((one, index) => (one ? [index] : [])),
+  };
+}
+
 /** Finds out whether the host has a meta cluster of an earlier run; undefined if it has none. */
 export async function presentCluster(
   connection: SshConnection,
