@@ -57,10 +57,10 @@ export const repair = {
       },
       { name: 'Bring back lost keys', works: onControlPlanes, pace: 'all', cut: 'between' },
       { name: 'Find etcd members without data', works: hasMember, pace: 'all', cut: 'between' },
-      { ...CAREFULLY, name: 'Replace etcd members without data', works: hasMember },
       // API servers need these first.
       { ...MEMBERS, name: 'Restore etcd members that do not run' },
       { ...MEMBERS, name: 'Restore etcd members' },
+      { ...CAREFULLY, name: 'Replace etcd members without data', works: hasMember },
       { ...CONTROL_PLANES, name: 'Restore control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Restore control planes' },
       { name: 'Restore workers', works: isWorker, installs: true, pace: { atMost: 10 }, cut: 'between' },

@@ -9,6 +9,7 @@ import { ofHosts } from './of-hosts.ts';
 import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofKeys } from './of-keys.ts';
+import { ofLostData } from './of-lost-data.ts';
 import { ofMachines } from './of-machines.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofOperations } from './of-operations.ts';
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...ofEtcd,
   ...ofOperations,
   ...ofKeys,
+  ...ofLostData,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

@@ -300,7 +300,7 @@ cp /bin/bash /usr/local/sbin/kube-apiserver
     varies: /\/matryoshka\/repair$/,
   },
   'repair/rejoin.sh': {
-    vars: `LOST_DATA=lost SEQUENCE=7 ${differing().replace('ETCD_HERE=', 'ETCD_HERE=yes')}${MEMBER}`,
+    vars: `LOST_DATA=lost ETCD_ID=1 ALL_LOST=10.0.0.5 SEQUENCE=7 ${differing().replace('ETCD_HERE=', 'ETCD_HERE=yes').replace('ETCD_PEERS=', 'ETCD_PEERS=10.0.0.6')}${MEMBER}`,
     library: [...REPAIR, 'etcd/join.sh'],
     before: `${sealed({ [ETCD_MANIFEST]: '    - --initial-cluster=n\n' }, [])}${IN_IMAGE}cat > /usr/local/image/usr/local/bin/etcdctl <<'CTL'
 #!/bin/sh
@@ -308,8 +308,11 @@ case "$*" in *'member list'*) echo '1, started, o, https://10.0.0.6:2380, https:
 *'member add'*) echo > /tmp/added; echo 'ETCD_INITIAL_CLUSTER="n=https://10.0.0.5:2380"' ;; esac
 CTL
 mkdir -p /var/lib/etcd/member; echo former > /var/lib/etcd/member/db`,
-    // The manifest is away until etcd has a new member.
-    others: /\/matryoshka\/(etcd\/|installed\/etcd$)|\/(\.etcd\.matryoshka|etcd\.yaml)$/,
+    programs: {
+      'systemd-run': ':',
+      curl: `case "$*" in *:2380/members) echo 'X-Etcd-Cluster-ID: 1' ;; *) echo ok ;; esac`,
+    },
+    others: /\/matryoshka\/(etcd\/|installed\/etcd$)/,
   },
   'repair/verify.sh': {
     vars: `TRIES=1 ETCD_ONLY=\n${differing()}`,

@@ -242,7 +242,8 @@ describe('etcd beside a control plane', () => {
   it('is not started by the kubelet if its data is missing', async () => {
     await rm(at(WAL));
     await put('/stopped-kubelet', '');
-    expect(await start([])).toContain('there is no data of etcd in /var/lib/etcd');
+    await start([]);
+    expect(await text(WHY)).toContain('there is no data of etcd in /var/lib/etcd');
     expect(await done()).toEqual([]);
   });
 

@@ -52,3 +52,17 @@ promote() {
     sleep 1
   done
 }
+
+# member_unit FILE INITIAL-CLUSTER: prints the unit for a new member of an existing etcd.
+member_unit() {
+  sed -e '/^\[X-Matryoshka\]$/d' -e '/^Members=/d' -e "s#--initial-cluster=[^ ]* --initial-cluster-state=[^ ]*#--initial-cluster=$2 --initial-cluster-state=existing#" "$1"
+}
+# settle_unit FILE: the unit of a member with data names this member alone, as one of an existing etcd. So a member that has
+# lost its data does not start, neither as a new etcd nor under its old identity. The drift agent reads `Members`.
+settle_unit() {
+  local text all
+  ! grep -q '^Members=' "$1" || return 0
+  all=$(sed -n 's/^ *--initial-cluster=\([^ ]*\) .*/\1/p' "$1")
+  text=$(member_unit "$1" "$NAME=$(peer "$IP")") && [ -n "$all" ] || return 0
+  write_file "$1" 644 "$text"$'\n[X-Matryoshka]\n'"Members=$all"$'\n'
+}

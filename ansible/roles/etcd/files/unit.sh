@@ -45,12 +45,7 @@ WantedBy=multi-user.target"
   changed $unit
 }
 
-# Otherwise a member that has lost its data would begin an empty etcd.
-exists() {
-  local text file=/etc/systemd/system/$unit
-  grep -q -- '--initial-cluster-state=new' $file || return 0
-  text=$(sed 's/--initial-cluster-state=new/--initial-cluster-state=existing/' $file) && put $file 644 "$text" && systemctl daemon-reload
-}
+settle() { settle_unit /etc/systemd/system/$unit && systemctl daemon-reload; }
 
 if [ -n "$ANEW$RESTORED" ]; then
   cluster=existing
@@ -60,12 +55,12 @@ if [ -n "$ANEW$RESTORED" ]; then
     cluster=new
   fi
   start "$INITIAL_CLUSTER" $cluster
-  for try in $(seq 120); do answers "$IP" && { exists; did joined; exit 0; }; sleep 0.5; done
+  for try in $(seq 120); do answers "$IP" && { settle; did joined; exit 0; }; sleep 0.5; done
   fail "the members of the ${RESTORED:+restored }${ANEW:+new }etcd do not agree: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 fi
 enter $data
 if [ -n "$initial" ]; then start "$initial" existing
 elif ! systemctl is-active -q $unit; then systemctl start $unit && changed $unit; fi
 promote
-exists
+settle
 did joined

@@ -1,7 +1,11 @@
 # Restarts what uses restored things, and starts what a user has stopped. If others must take over and cannot, the restart
 # waits for the next repair, with the reason. It delays nothing else.
+[ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || {
+  note 'pod etcd'
+  [ -s "$pending.why" ] || later 'there is no data of etcd in /var/lib/etcd' 'ask again when all other members answer, or restore a snapshot'
+  exit 0
+}
 rm -f "$pending.why"
-[ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
 systemctl daemon-reload
 # Other programs of this host may need etcd.
 ! is_made unit matryoshka-etcd.service || start_etcd
@@ -71,4 +75,5 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
 done
 why=$(cat "$pending.why" 2>/dev/null)
 for try in $(seq 360); do healthy && break; [ -z "$why" ] || break; sleep 0.5; done
-healthy || fail "the API server of this control plane does not become ready${why:+: $why}"
+# With a reason the last step names this host, and the repair continues on others: they may be what is missing.
+healthy || [ -n "$why" ] || fail 'the API server of this control plane does not become ready'
