@@ -64,7 +64,7 @@ async function run(
   const answers = Object.entries(ids).map(([address, id]) => `'${address}') echo ${id} ;;`);
   const stubs = `
     sleep() { :; }; systemctl() { echo "$*" >> "$R/calls"; }; unpack() { :; }; forget_programs() { :; }
-    container() { :; }; sync() { :; }; healthy() { :; }
+    container() { :; }; running() { :; }; sync() { :; }; healthy() { :; }
     systemd-run() { echo "systemd-run $*" >> "$R/calls"; mkdir -p "$R/var/lib/etcd/member"; }
     listed_at() { echo '[{"peerURLs":["https://${OWN}:2380"],"isLearner":${isLearner}}]'; }
     etcd_id_at() { case $1 in ${answers.join(' ')} *) return 1 ;; esac; }

@@ -31,6 +31,9 @@ join_apart() {
   done
   promote
   systemctl stop $unit
+  # An API server without etcd takes requests and does not answer, which holds up the kubelet.
+  id=$(running 'labels."io.kubernetes.container.name"==kube-apiserver')
+  [ -z "$id" ] || ctr -n k8s.io tasks kill -s KILL "$id" 2> /dev/null
   # The kubelet waits longer after each start of a container, and anew after its own.
   systemctl restart kubelet
   for try in $(seq 360); do answers "$IP" && healthy && return; sleep 0.5; done
