@@ -16,6 +16,7 @@ import type { RunSpec } from '#protocol/run-spec.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
+import { pinsOf } from '#ssh/known-hosts.ts';
 import { checkOptions } from './check-options.ts';
 import {
   checkImage,
@@ -100,7 +101,10 @@ export async function bootstrap(
   const clusterId = clusterIdOf(first);
   const connections = await connectAll(options, privateKey, pinned, print);
   try {
-    const present = presentOn(await onEach(connections, (one) => presentCluster(one, clusterId)));
+    const present = presentOn(
+      await onEach(connections, (one) => presentCluster(one, clusterId)),
+      options.host,
+    );
     const version = versionFor(present, wanted?.kubernetes, covered);
     const paths = new Set(offered.flatMap((one) => catalogue(one, sums).map(({ path }) => path)));
     const copied = await onEach(connections, (one) => copyArtifacts(one, directory, [...paths], print));
@@ -108,7 +112,7 @@ export async function bootstrap(
     const count = copied.reduce((all, one) => all + one, 0);
     print(count === 0 ? 'the hosts have all artifacts' : `${count} artifacts copied and checked`);
     const lines = connections.map(({ hostKeyLine }) => `${hostKeyLine}\n`).join('');
-    const knownHosts = pinned === '' ? lines : pinned;
+    const knownHosts = `${pinned}\n${lines}`;
     // The admin machine mostly waits for Kubernetes here, so the images are sent at the same time.
     const run = (runSpec: (sequence: number) => RunSpec) =>
       runHere(
@@ -162,6 +166,8 @@ async function connectAll(
   const made: SshConnection[] = [];
   try {
     for (const address of host) {
+      if (knownHosts !== '' && pinsOf(knownHosts, address, port).pinned.size === 0)
+        throw new UsageError(`--known-hosts: the file has no key of ${address}; add it (ssh-keyscan)`);
       print(`connecting to ${user}@${address}`);
       made.push(await connect({ host: address, port, user, privateKey, knownHosts, timeoutMs: CONNECT_MS }));
     }

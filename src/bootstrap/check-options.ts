@@ -38,7 +38,7 @@ export function checkOptions({
   offeredAddons: readonly string[];
 }): string {
   const labels = [
-    ['--node-name', nodeName],
+    ['--node-name', host.length > 1 ? `${nodeName}-${host.length}` : nodeName],
     ...servedNamespaces.map((name) => ['--served-namespaces', name] as const),
   ] as const;
   const wrong = labels

@@ -30,14 +30,14 @@ describe('the version of the meta cluster', () => {
 describe('the answer of the host', () => {
   it.each<[string, ReturnType<typeof presentIn>]>([
     ['', undefined],
-    ['made\nversion v1.34.4\n', { version: 'v1.34.4', endsSoon: false }],
-    ['made\nversion v1.34.4\nends pki/ca.crt\n', { version: 'v1.34.4', endsSoon: true }],
+    ['made\nversion v1.34.4\n', { version: 'v1.34.4', endsSoon: false, masters: [] }],
+    ['made\nversion v1.34.4\nends pki/ca.crt\n', { version: 'v1.34.4', endsSoon: true, masters: [] }],
     [
       'made\nversion v1.35.4\nformer v1.34.4\n',
-      { version: 'v1.34.4', unfinishedTo: 'v1.35.4', endsSoon: false },
+      { version: 'v1.34.4', unfinishedTo: 'v1.35.4', endsSoon: false, masters: [] },
     ],
-    ['made\nversion v1.34.4\nformer v1.34.4\n', { version: 'v1.34.4', endsSoon: false }],
-    ['made\nformer v1.34.4\n', { version: 'v1.34.4', endsSoon: false }],
+    ['made\nversion v1.34.4\nformer v1.34.4\n', { version: 'v1.34.4', endsSoon: false, masters: [] }],
+    ['made\nformer v1.34.4\n', { version: 'v1.34.4', endsSoon: false, masters: [] }],
   ])('%j', (answer, expected) => {
     expect(presentIn(answer)).toEqual(expected);
   });
@@ -56,19 +56,31 @@ describe('the answer of the host', () => {
 });
 
 describe('a meta cluster of several hosts', () => {
-  const made = { version: 'v1.34.4', endsSoon: false };
+  const made = { version: 'v1.34.4', endsSoon: false, masters: ['a'] };
+  const all = ['a', 'b', 'c'];
 
   it('begins on the first one, and gets those that it lacks', () => {
-    expect(presentOn([undefined, made, undefined])).toBeUndefined();
-    expect(presentOn([made, undefined, undefined])).toEqual({ ...made, hosts: [0] });
+    expect(presentOn([undefined, undefined, undefined], all)).toBeUndefined();
+    expect(presentOn([made, undefined, undefined], all)).toEqual({ ...made, hosts: [0] });
+    expect(() => presentOn([undefined, made, undefined], all)).toThrow('the first host has lost');
+  });
+
+  it('is not changed in part', () => {
+    expect(() => presentOn([{ ...made, masters: all }], ['a'])).toThrow(
+      '--host: the meta cluster also has b, c; name all of its hosts',
+    );
   });
 
   it('has an unfinished upgrade and certificates that end soon if one of them has', () => {
     const upgraded = { ...made, unfinishedTo: 'v1.35.4' };
-    expect(presentOn([made, upgraded, { ...made, endsSoon: true }])).toEqual({
-      ...upgraded,
-      endsSoon: true,
-      hosts: [0, 1, 2],
-    });
+    const soon = { ...made, endsSoon: true };
+    const expected = { ...made, unfinishedTo: 'v1.35.4', endsSoon: true, hosts: [0, 1, 2] };
+    expect(presentOn([made, upgraded, soon], all)).toEqual(expected);
+    // One of them was left behind.
+    expect(presentOn([{ ...made, version: 'v1.35.4' }, made, soon], all)).toEqual(expected);
+  });
+
+  it('takes no host of another cluster', () => {
+    expect(() => presentIn('owned other\n')).toThrow('the host belongs to cluster other');
   });
 });

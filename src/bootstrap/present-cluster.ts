@@ -10,14 +10,23 @@ export interface PresentCluster {
   unfinishedTo?: string;
   /** Whether a certificate has expired, or ends within 30 days. */
   endsSoon: boolean;
+  /** Addresses of its control planes, as this host knows them. */
+  masters: readonly string[];
 }
 
 const ASK_MS = 30_000;
 const MONTH_SECONDS = 30 * 86_400;
 const VERSION = 'v[0-9]+\\.[0-9]+\\.[0-9]+';
 /** Script for the host. The owner file is the fence's, and each run of bootstrap writes it. */
-const scriptFor = (clusterId: string): string => `cd /etc/kubernetes 2> /dev/null || exit 0
-grep -qF '"clusterId":"${clusterId}"' /etc/matryoshka/owner.json 2> /dev/null || exit 0
+const scriptFor = (clusterId: string): string => `owner=/etc/matryoshka/owner.json
+id=$(sed -n 's/.*"clusterId":"\\([^"]*\\)".*/\\1/p' $owner 2> /dev/null)
+if [ "$id" != '${clusterId}' ]; then
+  [ -z "$id" ] || grep -q '"released":true' $owner || echo "owned $id"
+  exit 0
+fi
+# A host whose join was interrupted joins first.
+[ -s /etc/matryoshka/joined ] && cd /etc/kubernetes 2> /dev/null || exit 0
+awk '/# matryoshka ${clusterId}/ { print "master " $1 }' /etc/hosts
 [ ! -e admin.conf ] || echo made
 sed -n 's/^ *image: .*kube-apiserver:\\(v[0-9.]*\\)$/version \\1/p' manifests/kube-apiserver.yaml
 for folder in /var/lib/matryoshka/upgrade/v*/files; do
@@ -30,6 +39,11 @@ done`;
 
 /** Parses the answer of the host; undefined if no meta cluster was made there. Throws if its version is unknown. */
 export function presentIn(answer: string): PresentCluster | undefined {
+  const owner = /^owned (\S+)$/m.exec(answer)?.[1];
+  if (owner !== undefined)
+    throw new UsageError(
+      `the host belongs to cluster ${owner}; name another host. The meta cluster begins on the first host of --host: name them in the same order as before`,
+    );
   const read = (name: string) => new RegExp(`^${name} (${VERSION})$`, 'm').exec(answer)?.[1];
   const [serving, former] = [read('version'), read('former')];
   if (serving === undefined && former === undefined) {
@@ -42,6 +56,7 @@ export function presentIn(answer: string): PresentCluster | undefined {
     version: former ?? serving ?? '',
     ...(former !== undefined && serving !== undefined && serving !== former ? { unfinishedTo: serving } : {}),
     endsSoon: /^ends /m.test(answer),
+    masters: [...answer.matchAll(/^master (\S+)$/gm)].map(([, address = '']) => address),
   };
 }
 
@@ -51,16 +66,37 @@ export interface PresentHosts extends PresentCluster {
   hosts: readonly number[];
 }
 
-/** Merges what hosts have; undefined if the first one has no meta cluster, which begins there. */
-export function presentOn(hosts: readonly (PresentCluster | undefined)[]): PresentHosts | undefined {
-  const [first] = hosts;
+/**
+ * Merges what the hosts have, in the order of their addresses; undefined if none has a meta cluster. Throws if the first one
+ * has lost it, or if it has hosts that the addresses lack: these would stay behind an upgrade or a renewal.
+ */
+export function presentOn(
+  hosts: readonly (PresentCluster | undefined)[],
+  addresses: readonly string[],
+): PresentHosts | undefined {
+  const found = hosts.flatMap((one, index) => (one ? [{ ...one, index }] : []));
+  const [first] = found;
   if (!first) return undefined;
+  if (first.index > 0)
+    throw new UsageError(
+      `--host: the first host has lost the meta cluster, which ${addresses[first.index]} has; restore a backup into a new one (docs/tasks/backup-meta-cluster.md)`,
+    );
+  const missing = first.masters.filter((address) => !addresses.includes(address));
+  if (missing.length > 0)
+    throw new UsageError(`--host: the meta cluster also has ${missing.join(', ')}; name all of its hosts`);
   // An upgrade that was interrupted has left hosts of two versions.
-  const unfinished = hosts.find((one) => one?.unfinishedTo !== undefined) ?? first;
+  const versions = found.map(({ version }) => version);
+  const lowest = versions.reduce((one, other) => (isLater(other, one) ? other : one));
+  const highest = versions.reduce((one, other) => (isLater(one, other) ? other : one));
+  const unfinishedTo =
+    found.find((one) => one.unfinishedTo !== undefined)?.unfinishedTo ??
+    (highest === lowest ? undefined : highest);
   return {
-    ...unfinished,
-    endsSoon: hosts.some((one) => one?.endsSoon),
-    hosts: hosts.flatMap((one, index) => (one ? [index] : [])),
+    version: lowest,
+    ...(unfinishedTo === undefined ? {} : { unfinishedTo }),
+    endsSoon: found.some((one) => one.endsSoon),
+    masters: first.masters,
+    hosts: found.map(({ index }) => index),
   };
 }
 
