@@ -193,8 +193,6 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
         metadata: { labels: metadata.labels, annotations: metadata.annotations },
         spec: {
           restartPolicy: 'Never',
-          // That of the operator's pods: while these are replaced, twice as many run, and none may displace a run.
-          priorityClassName: 'system-cluster-critical',
           serviceAccountName: isHook ? hookServiceAccount : serviceAccount,
           automountServiceAccountToken: false,
           enableServiceLinks: false,
