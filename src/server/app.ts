@@ -42,6 +42,8 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
+    // A request on an open connection that meets the end of this server is answered all the same.
+    return503OnClosing: false,
     // A path parameter may be as long as the path; its schema reports what is wrong with it.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: true },
   } as const;
