@@ -3,7 +3,7 @@ config=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data
 present=$(awk '/^etcd:/ { keep = 1; print; next } /^[^ ]/ { keep = 0 } keep' <<< "$config")
 # Before a join only the kind of etcd matters: an abandoned move has left the other one.
 [ -z "${ETCD_KIND-}" ] || ! grep -qE "(^|[ {\"])$ETCD_KIND\"?:" <<< "$present" || exit 0
-# Arguments that somebody has written there stay.
+# Arguments that a user has written stay.
 [ -z "${KEEP_ARGUMENTS-}" ] || ! grep -q extraArgs <<< "$present" || exit 0
 # The block `etcd:` ends at the next line that is not indented. JSON is YAML as well.
 next=$(awk '/^etcd:/ { skip = 1; next } /^[^ ]/ { skip = 0 } !skip' <<< "$config"; sed 's/^{\(.*\)}$/\1/; s/^"etcd"/etcd/' <<< "$ETCD_STANZA")

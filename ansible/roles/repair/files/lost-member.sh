@@ -30,7 +30,7 @@ is_elsewhere() {
     may_have_other_data "$said"
   fi
 }
-# What etcd said since its last start. Each start of its container has a log of its own.
+# Prints the log of etcd since its last start. Each start of the container has a separate log.
 last_words() {
   local log id
   if [ -n "$ETCD_HERE" ]; then

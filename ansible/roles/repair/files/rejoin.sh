@@ -4,7 +4,7 @@ umask 077
 data=$R/var/lib/etcd aside=$R/var/lib/etcd/.before-repair unit=matryoshka-etcd-rejoin
 if [ -n "$ETCD_HERE" ]; then described=$kubernetes/manifests/etcd.yaml; else described=$etcd_unit; fi
 
-# set_aside: whatever stands there may be somebody's only copy, so it stays beside the new data.
+# set_aside: keeps former data beside the new data, because it may be the only copy.
 set_aside() {
   local said
   if [ -e "$data/member" ] && [ ! -e "$aside/$SEQUENCE/member" ]; then
