@@ -76,6 +76,23 @@ export async function secondsOf(client: Client, job: string, task: string): Prom
   return longest / 1000;
 }
 
+/** Returns the tasks of a run that took a second or more, on each host, with their times of day. */
+export async function longTasks(client: Client, job: string): Promise<string[]> {
+  const begun = new Map<string, Date>();
+  const lines: string[] = [];
+  for (const { event, task = '', host = '', time } of await eventsOf(client, job)) {
+    const key = `${host} ${task}`;
+    if (event === 'start') begun.set(key, time);
+    const since = begun.get(key);
+    if (event === 'start' || since === undefined) continue;
+    begun.delete(key);
+    const seconds = (time.getTime() - since.getTime()) / 1000;
+    if (seconds >= 1)
+      lines.push(`${since.toISOString().slice(11, 21)} ${seconds.toFixed(1).padStart(6)} s  ${key}`);
+  }
+  return lines;
+}
+
 /** Returns the times of a creation's milestones from its log. Milestones that the log does not have are left out. */
 export async function logMilestones(
   client: Client,

@@ -21,12 +21,23 @@ while :; do
   echo "$EPOCHREALTIME $said"; sleep 0.05
 done`;
 
-/** Returns the longest time without a response, in seconds, in lines of `ASKING`. */
-function longestGap(lines: readonly string[]): number {
+/** A time without a response. */
+interface Silence {
+  readonly seconds: number;
+  /** Seconds since 1970. */
+  readonly since: number;
+}
+
+/** Returns the longest time without a response in lines of `ASKING`. */
+function longestSilence(lines: readonly string[]): Silence {
   const answered = lines.filter((line) => line.endsWith(' ok')).map((line) => Number(line.split(' ')[0]));
   const last = Number(lines.at(-1)?.split(' ')[0] ?? Number.NaN);
-  const gaps = answered.map((at, index) => (answered[index + 1] ?? last) - at);
-  return answered.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...gaps);
+  return answered
+    .map((since, index) => ({ since, seconds: (answered[index + 1] ?? last) - since }))
+    .reduce((most, one) => (one.seconds > most.seconds ? one : most), {
+      since: Number.NaN,
+      seconds: answered.length === 0 ? Number.POSITIVE_INFINITY : 0,
+    });
 }
 
 async function readyAt(master: LabHost): Promise<boolean> {
@@ -53,16 +64,15 @@ export interface Gap {
 }
 
 /**
- * Sends requests on a host until the returned function ends it, which returns the longest time without a response, in
- * seconds.
+ * Sends requests on a host until the returned function ends it, which returns the longest time without a response.
  */
-export function ask(host: LabHost): () => Promise<number> {
+export function ask(host: LabHost): () => Promise<Silence> {
   const asking = execa('docker', ['exec', host.name, 'bash', '-c', ASKING], { reject: false, buffer: true });
   return async () => {
     asking.kill();
     const { stdout } = await asking;
     await execa('docker', ['exec', host.name, 'pkill', '-f', 'curl -sk|EPOCHREALTIME'], { reject: false });
-    return longestGap(stdout.split('\n').slice(0, -1));
+    return longestSilence(stdout.split('\n').slice(0, -1));
   };
 }
 
@@ -86,7 +96,7 @@ export async function gaps(
     await sleep(BEFORE_MS);
     await fault.begin(master.name);
     await sleep(FAULT_MS);
-    const each = await Promise.all(asking.map((end) => end()));
+    const each = (await Promise.all(asking.map((end) => end()))).map(({ seconds }) => seconds);
     await fault.end(master.name);
     await untilWhole(masters);
     const after = await readySince(witness.name);

@@ -143,7 +143,8 @@ export async function restores(
   for (let time = 1; time <= times; time += 1) {
     await newMachines(meta, NAME, masters);
     const began = performance.now();
-    await timed(meta, 'restore', { snapshot: newest.name, confirmDataLossSince: newest.createdAt });
+    const body = { snapshot: newest.name, confirmDataLossSince: newest.createdAt };
+    await timed(meta, 'restore', body, time === 1 ? say : undefined);
     while ((await readyNodesOf(meta, NAME).catch(() => [])).length < nodes) {
       if (performance.now() - began > READY_MS) throw new Error('not all nodes are Ready after a restore');
       await sleep(SAMPLE_MS);

@@ -53,7 +53,7 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
     const { from, to } = versions();
     const hosts = await created(meta, from);
     const upgrade = await announced(say, 'upgrade', () =>
-      served(meta, clientsOn(hosts), () => timed(meta, 'update', { kubeVersion: to })),
+      served(meta, clientsOn(hosts), () => timed(meta, 'update', { kubeVersion: to }, say), say),
     );
     await removeOurs(meta, say);
     const forHand = await created(meta, from);
@@ -64,7 +64,7 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
   },
   async rollback(meta, add) {
     const hosts = await created(meta, versions().from);
-    const { result } = await served(meta, clientsOn(hosts), () => rollbacks(meta, hosts, say));
+    const { result } = await served(meta, clientsOn(hosts), () => rollbacks(meta, hosts, say), say);
     await removeOurs(meta, say);
     add({
       name: `rollback ${MASTERS}+${WORKERS}, slowest of ${result.length} steps (s)`,
@@ -75,7 +75,7 @@ const PARTS: Readonly<Record<string, (meta: Meta, add: Add) => Promise<void>>> =
   async renew(meta, add) {
     const hosts = await created(meta, versions().to);
     const renewal = await announced(say, 'renewal', () =>
-      served(meta, clientsOn(hosts), () => timed(meta, 'renew', {})),
+      served(meta, clientsOn(hosts), () => timed(meta, 'renew', {}, say), say),
     );
     await removeOurs(meta, say);
     add({ name: `renewal ${MASTERS}+${WORKERS} (s)`, ours: renewal.result, bound: 60 });

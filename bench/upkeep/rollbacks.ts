@@ -44,7 +44,7 @@ export async function rollbacks(meta: Meta, [master]: readonly LabHost[], say: S
   const found: number[] = [];
   for (const step of STEPS) {
     await cancelled(meta, step);
-    const seconds = await timed(meta, 'rollback', {});
+    const seconds = await timed(meta, 'rollback', {}, say);
     const kubelets = await docker([
       ...['exec', master.name, 'kubectl', '--kubeconfig=/etc/kubernetes/admin.conf', 'get', 'nodes'],
       ...['-o', 'jsonpath={.items[*].status.nodeInfo.kubeletVersion}'],

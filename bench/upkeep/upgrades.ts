@@ -10,6 +10,7 @@ import { keyPath, knownHostsPath, type LabHost, labDir } from '#lab/hosts/places
 import { kubeconfigOf, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import type { Figure } from '../figures.ts';
+import { longTasks } from '../log-milestones.ts';
 import { ask } from '../operations/reachable.ts';
 import { NAME, PATH } from '../ours.ts';
 
@@ -27,12 +28,14 @@ export function versions(): { from: string; to: string } {
 }
 
 /** Requests an operation of the cluster, and returns its duration in seconds. Rejects if it fails. */
-export async function timed(meta: Meta, route: string, body: object): Promise<number> {
+export async function timed(meta: Meta, route: string, body: object, say?: Say): Promise<number> {
   const startMs = performance.now();
   const { status, body: answer } = await meta.rest.raw('POST', `${PATH}/${route}`, body);
   if (status !== 200) throw new Error(`POST ${route} was answered by ${status} ${JSON.stringify(answer)}`);
-  await untilDone(meta, NAME, OPERATION_MS);
-  return (performance.now() - startMs) / 1000;
+  const done = await untilDone(meta, NAME, OPERATION_MS);
+  const seconds = (performance.now() - startMs) / 1000;
+  if (say) for (const line of await longTasks(meta.client, done.status?.jobName ?? '')) say(`   ${line}`);
+  return seconds;
 }
 
 interface Served {
@@ -42,11 +45,15 @@ interface Served {
   gapSeconds: number;
 }
 
+/** Time of day, as in logs of runs. */
+const clockOf = (epochSeconds: number) => new Date(epochSeconds * 1000).toISOString().slice(11, 21);
+
 /** Runs `work` while clients on these hosts use the API. */
 export async function served<A>(
   meta: Meta,
   [writer, reader]: readonly [LabHost, LabHost],
   work: () => Promise<A>,
+  say: Say,
 ): Promise<{ result: A } & Served> {
   const end = await startHistory(writer.name, await kubeconfigOf(meta, NAME), PAUSE_MS, () => {});
   const asked = ask(reader);
@@ -57,9 +64,10 @@ export async function served<A>(
     await Promise.allSettled([end(), asked()]);
     throw error;
   }
-  const [gapSeconds, report] = await Promise.all([asked(), end()]);
+  const [silence, report] = await Promise.all([asked(), end()]);
+  say(`no answer for ${silence.seconds.toFixed(2)} s since ${clockOf(silence.since)}`);
   if (report.linearizable !== 'Ok') throw new Error(`the history is ${report.linearizable}`);
-  return { result, failed: report.failed?.length ?? 0, gapSeconds };
+  return { result, failed: report.failed?.length ?? 0, gapSeconds: silence.seconds };
 }
 
 /** Returns rows about the requests during an operation. */
