@@ -19,7 +19,7 @@ export type ChangeKind =
   | 'etcd moved'
   | 'labels'
   | 'version'
-  /** Settings of components in `spec.cluster.kubeadm`. */
+  /** Settings of components in `spec.cluster.kubeadm`, and whether NetworkPolicies are enforced. */
   | 'settings'
   | 'other';
 
@@ -116,9 +116,11 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
     const metadata = ({ labels = {}, taints = [] }: typeof host) => canonicalJson([labels, taints]);
     if (metadata(known) !== metadata(host)) changes.push({ kind: 'labels', field: `${field}.labels`, ip });
   }
-  const network = wanted.addons?.network;
-  if (network !== undefined && network !== (applied.addons?.network ?? DEFAULTS.network))
-    changes.push({ kind: 'other', field: 'spec.addons.network' });
+  const [network, presentNetwork] = [wanted.addons?.network, applied.addons?.network ?? DEFAULTS.network];
+  if (network !== undefined && network !== presentNetwork) {
+    const isSetting = [network, presentNetwork].every((one) => one !== 'none');
+    changes.push({ kind: isSetting ? 'settings' : 'other', field: 'spec.addons.network' });
+  }
   const manifests = wanted.addons?.manifests;
   if (manifests && canonicalJson(manifests) !== canonicalJson(applied.addons?.manifests ?? []))
     changes.push({ kind: 'other', field: 'spec.addons.manifests' });

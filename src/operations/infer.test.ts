@@ -75,7 +75,7 @@ it('waits for a confirmation of changed settings, refuses some, and keeps omitte
   expect(resolveSpec(made(), offer, 'v1.34.4', applied).cluster.kubeadm).toEqual(applied.cluster.kubeadm);
 });
 
-it('refuses a change of the pod network, and keeps an omitted one', () => {
+it('refuses a change from or to no pod network, and keeps an omitted one', () => {
   const made = (network?: 'flannel' | 'flannel-policies' | 'none'): Spec => ({
     ...present,
     ...(network ? { addons: { network } } : {}),
@@ -84,12 +84,25 @@ it('refuses a change of the pod network, and keeps an omitted one', () => {
   for (const network of ['flannel-policies', 'none'] as const) {
     expect(infer(made(network), made())).toEqual({ kind: 'nothing' });
     expect(resolveSpec(made(), offer, 'v1.34.4', made(network)).addons).toEqual({ network });
-    expect(infer(made(network), made('flannel'))).toMatchObject({
+  }
+  for (const [before, after] of [
+    ['none', 'flannel'],
+    ['flannel-policies', 'none'],
+  ] as const)
+    expect(infer(made(before), made(after))).toMatchObject({
       kind: 'not-offered',
       message: 'spec.addons.network cannot be changed yet; put back what the cluster was made with',
       fields: ['spec.addons.network'],
     });
-  }
+  for (const [before, after] of [
+    ['flannel', 'flannel-policies'],
+    ['flannel-policies', 'flannel'],
+    [undefined, 'flannel-policies'],
+  ] as const)
+    expect(infer(made(before), made(after))).toMatchObject({
+      kind: 'needs-confirmation',
+      operation: { name: 'reconfigure' },
+    });
   expect(infer(made(), made('flannel'))).toEqual({ kind: 'nothing' });
   expect(resolveSpec(made(), offer, undefined).addons).toEqual({ network: 'flannel' });
 });

@@ -1,3 +1,4 @@
+import { networkSchema } from '#api/cluster-addons.ts';
 import { isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
 import { kubeadmSchema } from '#api/kubeadm.ts';
@@ -12,7 +13,7 @@ const isOther = ({ member: host }: PlannedHost): boolean => !isMaster(host) || i
 
 /**
  * Changes `spec.cluster.kubeadm` of a cluster that exists: control planes one by one, then the other hosts in batches
- * (kubernetes.io, Reconfiguring a kubeadm cluster).
+ * (kubernetes.io, Reconfiguring a kubeadm cluster). Then it changes whether the pod network enforces NetworkPolicies.
  */
 export const reconfigure = {
   ...named('reconfigure'),
@@ -26,13 +27,21 @@ export const reconfigure = {
     fields: {
       kubeadm: kubeadmSchema
         .optional()
-        .meta({ description: 'The whole of spec.cluster.kubeadm. Required without retry.' }),
+        .meta({
+          description: 'The whole of spec.cluster.kubeadm. Without retry, this or network is required.',
+        }),
+      network: networkSchema.optional(),
       retry: retryField,
     },
+    names: { 'spec.addons.network': 'network' },
     example: { kubeadm: { kubelet: { maxPods: 200 } } },
-    edit: (_present, { kubeadm, retry }) => ({
+    edit: (_present, { kubeadm, network, retry }) => ({
       change: kubeadm === undefined ? {} : { kubeadm },
-      problems: kubeadm === undefined && !retry ? [{ field: FIELD, reason: 'is required' }] : [],
+      ...(network === undefined ? {} : { addons: { network } }),
+      problems:
+        kubeadm === undefined && network === undefined && !retry
+          ? [{ field: FIELD, reason: 'is required, or network' }]
+          : [],
     }),
   }),
   mayChange: ['settings'],
@@ -51,6 +60,19 @@ export const reconfigure = {
         installs: true,
         pace: ({ cluster }) => ({ atMost: cluster.upgrade?.maxUnavailable ?? 1 }),
         cut: 'never',
+      },
+      {
+        name: 'Change the pod network',
+        works: (host, _all, { addons }) => isControlPlane(host) && addons?.network !== 'none',
+        pace: 'one',
+        cut: 'between',
+      },
+      {
+        name: 'Remove unused packet rules',
+        works: ({ member: host }, _all, { addons }) =>
+          !isEtcdOnly(host) && addons?.network !== 'flannel-policies',
+        pace: 'all',
+        cut: 'between',
       },
     ],
   },

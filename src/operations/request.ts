@@ -13,6 +13,8 @@ export interface Present {
 /** The result of a request: the new `spec.cluster`, and problems that only a request can have. */
 export interface Edit {
   change: Partial<ClusterSpec>;
+  /** Changes of `spec.addons`. */
+  addons?: Spec['addons'];
   /** Annotations that say more about the request; null removes one. */
   annotations?: Readonly<Record<string, string | null>>;
   problems: Problem[];

@@ -69,6 +69,12 @@ async function answered(): Promise<string[]> {
 const untilAnswered = (who: string[]) =>
   seen(`just [${who}] to be answered`, async () => (await answered()).join() === who.join());
 
+/** Returns chains and address sets of kube-router on a host. */
+const rulesOn = async (index: number): Promise<string[]> => {
+  const listed = await sh(index, 'nft list ruleset; /usr/libexec/lab/ipset list -n');
+  return listed.match(/KUBE-(ROUTER|POD-FW|NWPLCY|SRC|DST)-\S+/g) ?? [];
+};
+
 const ALL = ['front/near', 'front/far', 'other/stranger'];
 const allow = {
   podSelector: { matchLabels: { app: 'web' } },
@@ -194,16 +200,35 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(ALL);
   });
 
-  it('rejects a change of the network', async () => {
-    const patch = JSON.stringify({ spec: { addons: { network: 'flannel' } } });
+  it('refuses to remove the pod network', async () => {
+    const patch = JSON.stringify({ spec: { addons: { network: 'none' } } });
     const edit = person.run(['patch', `ecs/${NAME}`, '--type=merge', '-p', patch]);
     await expect(edit).rejects.toThrow(/spec\.addons\.network cannot be changed yet/);
   });
 
-  it('is deleted with its policies, and leaves no trace on its hosts', async () => {
+  it('stops enforcing policies by a change of settings, and leaves no rule of them', async () => {
     await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
     await policy('back', 'allow', allow);
     await untilAnswered(['front/near', 'front/far']);
+    await sent([1, 2, 3], 'reconfiguring', { network: 'flannel' });
+    await person.waitUpToDate(SECONDS);
+    expect(await answered()).toEqual(ALL);
+    for (const index of [0, 1, 2, 3]) {
+      expect(await rulesOn(index), nodeAt(index).host.name).toEqual([]);
+      expect(await sh(index, 'matryoshka-watch differences'), nodeAt(index).host.name).toBe('');
+    }
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
+  });
+
+  it('enforces them again by the opposite change', async () => {
+    await sent([1, 2, 3], 'reconfiguring', { network: 'flannel-policies' });
+    await person.waitUpToDate(SECONDS);
+    await untilAnswered(['front/near', 'front/far']);
+    for (const index of [0, 1, 2, 3])
+      expect(await sh(index, 'matryoshka-watch differences'), nodeAt(index).host.name).toBe('');
+  });
+
+  it('is deleted with its policies, and leaves no trace on its hosts', async () => {
     expect(await sh(1, '/usr/libexec/lab/ipset list -n')).toContain('KUBE-');
     await person.run(['delete', `ecs/${NAME}`, '--wait=false']);
     await person.untilGone(SECONDS * 1_000);

@@ -185,7 +185,17 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
   },
   'network/undo.sh': {
     before: `printf 'network sets KUBE-SRC\\nnetwork link cni0\\n' >> /etc/matryoshka/made`,
+    library: ['network/rules.sh'],
     programs: { ipset: ':', ip: 'exit 1' },
+  },
+  'network/roll-out.sh': {
+    vars: 'MANIFEST=m WAIT_SECONDS=1\n',
+    programs: { kubectl: 'echo 2/2/3/3/3' },
+  },
+  'network/forget-policies.sh': {
+    before: `printf 'network sets KUBE-SRC\\nnetwork before sets of addresses looked at\\n' >> /etc/matryoshka/made`,
+    library: ['network/rules.sh'],
+    programs: { ipset: ':', iptables: ':', ip6tables: ':' },
   },
   'manifests/apply.sh': { vars: `MANIFESTS='a ${gzipSync('a').toString('base64')}'\n` },
   'control-plane/init.sh': {

@@ -262,6 +262,7 @@ describe('a large tree', () => {
 
 describe('ipsets', () => {
   const script = (name: string) => readFileSync(join(ansible, 'roles/network/files', name), 'utf8');
+  const undo = `${script('rules.sh')}${script('undo.sh')}`;
   const quiet = 'ip() { :; }; nft() { return 1; }; iptables() { :; }; ip6tables() { :; }; sleep() { :; }\n';
   const there = (...sets: string[]) => sets.map((set) => `${set}\\n`).join('');
   const kubeRouter = 'KUBE-SRC-ABCDEFGHIJKLM234';
@@ -280,7 +281,7 @@ describe('ipsets', () => {
     const others = ['KUBE-DST-ABCDEFGHIJKLM234', 'KUBE-CLUSTER-IP', 'TMP-blocked', 'blocked'];
     const listed = there(...others, kubeRouter, `inet6:${kubeRouter}`);
     const ipset = `ipset() { case $1 in list) printf '${listed}' ;; destroy) echo "destroyed $2" ;; esac; }\n`;
-    const { exitCode, stdout } = await run(`${quiet}${ipset}${script('undo.sh')}`);
+    const { exitCode, stdout } = await run(`${quiet}${ipset}${undo}`);
     expect(exitCode).toBe(0);
     // The list is empty although foreign sets remain, so the next reset needs no ipset program.
     expect(await manifest()).toEqual([]);
@@ -290,18 +291,63 @@ describe('ipsets', () => {
     ]);
   });
 
+  it('are removed with rules and tools once policies are no longer enforced, and the network stays', async () => {
+    const lines = [
+      'cluster mine',
+      'role sets KUBE-SRC',
+      'role before sets of addresses looked at',
+      'role link cni0',
+    ];
+    await put('/etc/matryoshka/made', `${lines.join('\n')}\n`);
+    await put('/var/lib/matryoshka/network-policies/sbin/ipset');
+    const ipset = `ipset() { case $1 in list) printf '${there('blocked', kubeRouter)}' ;; destroy) echo "destroyed $2" ;; esac; }\n`;
+    const rules = [
+      '-N KUBE-SERVICES',
+      '-N KUBE-ROUTER-FORWARD',
+      '-N KUBE-POD-FW-AAAA',
+      '-A FORWARD -j KUBE-SERVICES',
+      '-A FORWARD -m comment --comment "kube-router netpol - TEMC" -j KUBE-ROUTER-FORWARD',
+      '-A FORWARD -m comment --comment "KUBE-ROUTER rule to explicitly ACCEPT" -j ACCEPT',
+      '-A FORWARD -m comment --comment "of somebody" -j ACCEPT',
+    ];
+    await put('/rules', `${rules.join('\n')}\n`);
+    // Prints each change. A chain that was deleted is listed no longer.
+    const iptables = `iptables() {
+      [ "$3" != -S ] || { grep -v -f "$R/gone" "$R/rules"; return; }
+      { printf '%s|' "\${@:3}"; echo; } >> "$R/asked"; [ "$3" != -X ] || echo "-N $4" >> "$R/gone"
+    }
+    : > "$R/gone"; ip6tables() { :; }\n`;
+    const { exitCode, stdout } = await run(
+      `${quiet}${ipset}${iptables}${script('rules.sh')}${script('forget-policies.sh')}`,
+    );
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(root, 'asked'), 'utf8').trimEnd().split('\n')).toEqual([
+      '-F|KUBE-ROUTER-FORWARD|',
+      '-F|KUBE-POD-FW-AAAA|',
+      '-D|FORWARD|-m|comment|--comment|kube-router netpol - TEMC|-j|KUBE-ROUTER-FORWARD|',
+      '-D|FORWARD|-m|comment|--comment|KUBE-ROUTER rule to explicitly ACCEPT|-j|ACCEPT|',
+      '-X|KUBE-ROUTER-FORWARD|',
+      '-X|KUBE-POD-FW-AAAA|',
+    ]);
+    expect(stdout.split('\n').filter((line) => line.startsWith('destroyed'))).toEqual([
+      `destroyed ${kubeRouter}`,
+    ]);
+    expect(await manifest()).toEqual(['role link cni0']);
+    expect(has('/var/lib/matryoshka/network-policies')).toBe(false);
+  });
+
   it('block the release if they cannot be removed, and keep the tools for a later reset', async () => {
     await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\nhost tree /var/lib/matryoshka\n');
     const host = `ROLE=host\n${readFileSync(join(ansible, 'roles/host/files/undo.sh'), 'utf8')}`;
     await put('/var/lib/matryoshka/network-policies/sbin/ipset');
     const ipset = `ipset() { case $1 in list) echo ${kubeRouter} ;; *) echo 'in use' >&2; return 1 ;; esac; }\n`;
-    expect(await run(`${quiet}${ipset}${script('undo.sh')}`)).toMatchObject({
+    expect(await run(`${quiet}${ipset}${undo}`)).toMatchObject({
       exitCode: 1,
       stderr: 'in use',
     });
     expect((await run(host)).exitCode).toBe(1);
     expect(has('/var/lib/matryoshka/network-policies/sbin/ipset')).toBe(true);
-    await run(`${quiet}ipset() { :; }\n${script('undo.sh')}`);
+    await run(`${quiet}ipset() { :; }\n${undo}`);
     expect((await run(host)).exitCode).toBe(0);
     expect(has('/var/lib/matryoshka')).toBe(false);
   });

@@ -50,10 +50,15 @@ async function judged(
   const applied = presentSpec(cluster, hosts);
   const {
     change,
+    addons,
     annotations: more,
     problems,
   } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
-  const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
+  const spec = {
+    ...cluster.spec,
+    cluster: { ...cluster.spec.cluster, ...change },
+    ...(addons === undefined ? {} : { addons: { ...cluster.spec.addons, ...addons } }),
+  };
   const version = cluster.status?.version;
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
   // They change only the answer and its hash, never whether the operation is allowed.
@@ -66,7 +71,7 @@ async function judged(
   });
   const spelled = spelledFor(spec, placed, request.names);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
-  return { change, annotations: more, plan, spelled, next: { spec } };
+  return { asked: { change, addons, annotations: more }, plan, spelled, next: { spec } };
 }
 
 /** Adds the routes of operations, each generated from the operation's descriptor. */
@@ -102,12 +107,12 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
-          const { change, annotations: more, plan, spelled, next } = await judge(cluster);
+          const { asked, plan, spelled, next } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
           await refuseBeyondLimits(deps, { ...key, old: cluster, next }, spelled);
           refuseOtherPlan(body.plan, operation, plan, cluster);
-          return { word: operation.values.asked, person, change, annotations: more, plan: body.plan };
+          return { word: operation.values.asked, person, ...asked, plan: body.plan };
         },
       );
       reply.header('location', locationOf(region, key));

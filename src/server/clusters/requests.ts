@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { User } from '#access/permissions.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
-import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import {
+  type ClusterSpec,
+  KUBERNETES_CLUSTERS,
+  type KubernetesCluster,
+  type Spec,
+} from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/operation-values.ts';
@@ -67,11 +72,12 @@ export const requestBy = (person: User): Record<string, string> => ({
   [annotations.requestedBy]: person.username,
 });
 
-/** The changes of a request: the operation annotation, and a part of `spec.cluster`. */
+/** The changes of a request: the operation annotation, and parts of `spec.cluster` and `spec.addons`. */
 export interface Asked {
   word: string;
   person: User;
   change?: Partial<ClusterSpec> | undefined;
+  addons?: Spec['addons'];
   /** Annotations that say more about the request; null removes one. */
   annotations?: Readonly<Record<string, string | null>> | undefined;
   /** Hash of the approved plan. */
@@ -103,7 +109,7 @@ function replacing(present: object, fields: object): Record<string, unknown> {
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
-  { word, person, change, annotations: more, plan }: Asked,
+  { word, person, change, addons, annotations: more, plan }: Asked,
   { resourceVersion, dryRun }: { resourceVersion?: string | undefined; dryRun?: boolean } = {},
 ): Promise<KubernetesCluster> {
   const { uid } = cluster.metadata;
@@ -121,7 +127,10 @@ export function ask(
         [annotations.plan]: plan ?? null,
       },
     },
-    ...(change === undefined ? {} : { spec: { cluster: replacing(cluster.spec.cluster, change) } }),
+    spec: {
+      ...(change === undefined ? {} : { cluster: replacing(cluster.spec.cluster, change) }),
+      ...(addons === undefined ? {} : { addons: replacing(cluster.spec.addons ?? {}, addons) }),
+    },
   };
   return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge', dryRun });
 }

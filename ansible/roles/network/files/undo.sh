@@ -4,9 +4,6 @@ stayed=0
 if is_made link cni0; then
   for link in $(ip -o link show master cni0 2>/dev/null | sed 's/^[0-9]*: \([^:@]*\).*/\1/'); do ip link delete "$link" 2>/dev/null; done
 fi
-# tool NAME ARGUMENT…: runs the host's own program, or else that of the image that made rules and sets.
-tool() { if command -v "$1" > /dev/null; then "$@"; else chroot "$work/network-policies" "$@"; fi; }
-has_tool() { command -v "$1" > /dev/null || [ -d "$work/network-policies" ]; }
 listed() { made_of "$1" | paste -sd'|'; }
 ours=$(listed chains)
 # by_nft FAMILY: removes what iptables has made as tables of nftables, if it is not the legacy one. One transaction a table.
@@ -34,29 +31,15 @@ for command in iptables ip6tables; do
     fi
     continue
   fi
-  for table in mangle nat filter raw; do
-    chains=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p")
-    [ -n "$chains" ] || continue
-    for chain in $chains; do tool $command -t $table -F "$chain" 2>/dev/null; done
-    # Also removes the jumps to these chains, and kube-router's rules in shared chains, which only a comment identifies.
-    tool $command -t $table -S 2>/dev/null | grep -E -- "^-A [^ ]+ .*(-j ($ours)-|--comment \"($ours)-ROUTER rule )" | sed 's/^-A/-D/' | while read -r rule; do
-      eval "tool $command -t $table $rule" 2>/dev/null
-    done
-    for chain in $chains; do tool $command -t $table -X "$chain" 2>/dev/null; done
-    changed "$command $table"
-    left=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p" | paste -sd' ')
-    [ -z "$left" ] || { echo "chains of ours are left in table $table of $command: $left" >&2; stayed=1; }
-  done
+  # kube-router's rules in shared chains are known by their comment.
+  for table in mangle nat filter raw; do remove_chains $command $table "$ours" "($ours)-ROUTER rule " || stayed=1; done
 done
 sets=$(listed sets) left=
 rm -f "$work/needed"
 if [ -n "$sets" ] && ! has_tool ipset; then
   echo 'whether address sets of Matryoshka are left is unknown; install ipset on the host' >&2; stayed=1
 elif [ -n "$sets" ]; then
-  for set in $(tool ipset list -n 2>/dev/null | grep -E "^(inet6:)?($sets)-[A-Z2-7]{16}\$"); do
-    # A set that a foreign rule names is in use.
-    if tool ipset destroy "$set"; then changed "set $set"; else left=yes; fi
-  done
+  remove_sets "$sets" || left=yes
   # Without sets, their line leaves the manifest, as a later reset may lack the tools of the image. If a set remains, the tools
   # stay for the next reset.
   if [ -z "$left" ]; then write_file "$manifest" 644 "$(made_lines | grep -v "^$ROLE sets ")"$'\n' || stayed=1; else stayed=1; touch "$work/needed"; fi
