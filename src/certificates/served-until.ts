@@ -3,6 +3,17 @@ import { connect } from 'node:tls';
 const ANSWER_MS = 10_000;
 
 /**
+ * Returns when the first certificate ends of those that servers show. Servers that do not answer are left out; rejects if none
+ * answers.
+ */
+export async function firstEnd(urls: readonly string[]): Promise<Date> {
+  const ends = await Promise.allSettled(urls.map(servedUntil));
+  const answered = ends.flatMap((one) => (one.status === 'fulfilled' ? [one.value.getTime()] : []));
+  if (answered.length === 0) throw new Error(`none of ${urls.join(', ')} shows a certificate`);
+  return new Date(Math.min(...answered));
+}
+
+/**
  * Returns when the certificate ends that a server shows, also if it has ended. Nothing is sent, so the certificate is not
  * verified. Rejects after 10 s without one.
  */

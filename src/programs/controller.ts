@@ -1,6 +1,7 @@
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { servedUntil } from '#certificates/served-until.ts';
+import { firstEnd } from '#certificates/served-until.ts';
+import { apiServersOf } from '#controller/certificate/api-servers.ts';
 import type { ClusterModuleSettings } from '#controller/cluster/module.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -83,7 +84,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         snapshotClaim: config.snapshotClaim,
       }),
   });
-  const certificates = { servedUntil: () => servedUntil(endpoint.url) };
+  const certificates = { servedUntil: async () => firstEnd(await apiServersOf(client, endpoint.url)) };
   const controllers = modulesOf(config.controllers, { clusters, certificates }).flatMap((module) =>
     module(host),
   );

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { ENDPOINT_SLICES, type EndpointSlice } from '#api/networking.ts';
 import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
 import type { Recorder } from '#runtime/events/recorder.ts';
@@ -8,6 +9,7 @@ import { createManager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { quietHost } from '#runtime/testing/quiet-host.fixture.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
+import { apiServersOf } from './api-servers.ts';
 import { certificateModule } from './module.ts';
 
 const test = useNamespace('certificate');
@@ -114,6 +116,17 @@ it('warns if the authority itself expires', async () => {
   // Less than a third of the certificate's lifetime is left, but the authority expires too, so renewal gains nothing.
   await start().warned;
   expect(await shown()).toEqual(last);
+});
+
+it('finds all API servers of the cluster', async () => {
+  const slice = await test.client.get<EndpointSlice>(ENDPOINT_SLICES, {
+    namespace: 'default',
+    name: 'kubernetes',
+  });
+  const addresses = slice.endpoints?.flatMap((endpoint) => endpoint.addresses) ?? [];
+  expect(addresses).toHaveLength(1);
+  const url = `https://${addresses[0]}:${slice.ports?.[0]?.port}`;
+  expect(await apiServersOf(test.client, 'https://127.0.0.1:1')).toEqual([url]);
 });
 
 it('announces the end of the certificates of the meta cluster, and has the ends of all as metrics', async () => {
