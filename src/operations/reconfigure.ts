@@ -25,11 +25,9 @@ export const reconfigure = {
     description:
       'Takes all settings that the cluster shall have; what is left out is set back to its default.',
     fields: {
-      kubeadm: kubeadmSchema
-        .optional()
-        .meta({
-          description: 'The whole of spec.cluster.kubeadm. Without retry, this or network is required.',
-        }),
+      kubeadm: kubeadmSchema.optional().meta({
+        description: 'The whole of spec.cluster.kubeadm. Without retry, this or network is required.',
+      }),
       network: networkSchema.optional(),
       retry: retryField,
     },

@@ -21,6 +21,17 @@ const [FROM, TO] = [older.kubernetes, newer.kubernetes];
 const MASTERS = [0, 1, 2];
 const WORKERS = [3, 4];
 const ALL = [...MASTERS, ...WORKERS];
+/** A patch that works with both versions. A test turns it into one that works with none. */
+const [FLAG, WRONG_FLAG] = ['--profiling=false', '--no-such-flag'];
+const PATCHED = {
+  ...QUICK_KEYS,
+  patches: [
+    {
+      target: 'kube-apiserver' as const,
+      json: [{ op: 'add' as const, path: '/spec/containers/0/command/-', value: FLAG }],
+    },
+  ],
+};
 
 let meta: Meta;
 let client: Client | undefined;
@@ -82,7 +93,7 @@ describe('a cluster of three control planes and two workers', () => {
       name: NAME,
       kubeVersion: FROM,
       ...lists,
-      kubeadm: QUICK_KEYS,
+      kubeadm: PATCHED,
       privateSSHKey: meta.privateKey,
     };
     expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
@@ -94,6 +105,25 @@ describe('a cluster of three control planes and two workers', () => {
     await expect(timed('rollback', {})).rejects.toThrow(
       `no upgrade of this cluster from ${FROM} is unfinished`,
     );
+  });
+
+  it('goes back by itself on a control plane whose API server does not start', async () => {
+    const inPatches = (from: string, to: string) =>
+      Promise.all(
+        MASTERS.map((index) =>
+          sh(index, `sed -i 's/${from}/${to}/' /etc/kubernetes/pki/matryoshka/patches/*`),
+        ),
+      );
+    await inPatches(FLAG, WRONG_FLAG);
+    await expect(timed('update', { kubeVersion: TO })).rejects.toThrow(
+      new RegExp(
+        `kube-apiserver does not become ready with ${TO}, and ${FROM} is back on this host: .*no-such-flag`,
+      ),
+    );
+    await inPatches(WRONG_FLAG, FLAG);
+    for (const index of ALL) expect(await kubeletOn(index)).toContain(FROM);
+    for (const index of MASTERS)
+      expect(await sh(index, 'curl -sk https://127.0.0.1:6443/readyz'), host(index).name).toBe('ok');
   });
 
   it('stops at a worker with a pod that cannot be evicted', async () => {

@@ -188,10 +188,6 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
     library: ['network/rules.sh'],
     programs: { ipset: ':', ip: 'exit 1' },
   },
-  'network/roll-out.sh': {
-    vars: 'MANIFEST=m WAIT_SECONDS=1\n',
-    programs: { kubectl: 'echo 2/2/3/3/3' },
-  },
   'network/forget-policies.sh': {
     before: `printf 'network sets KUBE-SRC\\nnetwork before sets of addresses looked at\\n' >> /etc/matryoshka/made`,
     library: ['network/rules.sh'],
@@ -440,14 +436,17 @@ echo key | tee /usr/local/keys/sa.key > /usr/local/keys/sa.pub; echo former > /e
 mkdir -p /var/lib/kubelet /etc/kubernetes/manifests; echo config > /var/lib/kubelet/config.yaml; echo pod > /etc/kubernetes/manifests/etcd.yaml`,
   },
   'upgrade/control-plane.sh': {
-    vars: `${UPGRADE}${file('KUBECTL', 'kubectl')}APPLIES= OTHERS= IP=10.0.0.5\n`,
-    library: ['upgrade/programs.sh', 'upgrade/applied.sh', 'control-plane/member.sh', 'etcd/etcd.sh'],
+    vars: `${UPGRADE}${file('KUBECTL', 'kubectl')}APPLIES= OTHERS= IP=10.0.0.5 INIT_CONFIG=k ETCD_HERE=\n`,
+    library: [
+      ...['upgrade/programs.sh', 'upgrade/applied.sh', 'upgrade/former.sh', 'upgrade/switch.sh'],
+      ...['control-plane/member.sh', 'repair/pods.sh', 'etcd/etcd.sh'],
+    ],
     before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4 /var/lib/kubelet /etc/kubernetes/manifests
 echo new | tee upgrade/v1.35.4/kubeadm upgrade/v1.35.4/kubectl > upgrade/v1.35.4/kubelet
 echo config | tee /var/lib/kubelet/config.yaml > /etc/kubernetes/admin.conf
 for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.34.4' > /etc/kubernetes/manifests/kube-$pod.yaml; done`,
     programs: {
-      kubeadm: `for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.35.4' | tee /etc/kubernetes/manifests/kube-$pod.yaml > /dev/null || exit 1; done`,
+      kubeadm: `case "$*" in *'init phase'*) for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.35.4' | tee "$KUBEADM_INIT_DRYRUN_DIR/kube-$pod.yaml" > /dev/null || exit 1; done ;; esac`,
       curl: `case "$*" in */version) echo '"v1.35.4"' ;; *) echo ok ;; esac`,
       kubectl: `case "$*" in *'get pods'*) printf 'True x:v1.35.4\nTrue x:v1.35.4\nTrue x:v1.35.4\n' ;; *) printf 'v1.35.4 True' ;; esac`,
     },
@@ -460,7 +459,7 @@ for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.34.4' >
   },
   'upgrade/put-back.sh': {
     vars: `${UPGRADE}IS_MASTER= KUBECTL_PATH=\n`,
-    library: ['upgrade/programs.sh', 'control-plane/member.sh'],
+    library: ['upgrade/programs.sh', 'upgrade/former.sh', 'control-plane/member.sh'],
     before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4/files/manifests /var/lib/kubelet /etc/kubernetes/manifests
 echo new | tee upgrade/v1.35.4/kubeadm > upgrade/v1.35.4/kubelet; cd upgrade/v1.35.4/files
 echo former | tee config.yaml kubeadm-flags.env manifests/etcd.yaml > /dev/null; echo later > /etc/kubernetes/manifests/etcd.yaml`,

@@ -9,7 +9,7 @@ const roles = join(import.meta.dirname, '../..', 'ansible', 'roles');
 const scripts = (await readdir(roles, { recursive: true })).filter((name) => /\/files\/.*\.sh$/.test(name));
 /** Libraries of functions, which the scripts of the rows run. */
 const LIBRARIES =
-  /etcd\/files\/(etcd|join|let-go|components)|control-plane\/files\/(shared|member|init-library|begin-etcd)|repair\/files\/(put|seal|etcd-start|pods)|renew\/files\/kubelet|reconfigure\/files\/(former|components)|rotate\/files\/keys|restore\/files\/keep|upgrade\/files\/(programs|applied)|network\/files\/rules/;
+  /etcd\/files\/(etcd|join|let-go|components)|control-plane\/files\/(shared|member|init-library|begin-etcd)|repair\/files\/(put|seal|etcd-start|pods)|renew\/files\/kubelet|reconfigure\/files\/(former|components)|rotate\/files\/keys|restore\/files\/keep|upgrade\/files\/(programs|applied|former|switch)|network\/files\/rules/;
 /** Its list of pods that block a drain exists on the control plane during the drain, and the output has it afterwards. */
 const OTHERS = /drain\/files\/evict/;
 const WRITES =

@@ -44,7 +44,7 @@ const requestId = `metadata.annotations[${annotations.requestId}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
-  it('refuses a pod network that differs from the omitted one, and accepts the same', () => {
+  it('refuses to remove an omitted pod network, and accepts the same', () => {
     const made = {
       [annotations.clusterId]: 'x',
       [annotations.applied]: JSON.stringify({
@@ -52,12 +52,12 @@ describe('validateKubernetesCluster', () => {
         spec: { cluster: {}, addons: { network: 'flannel-policies' } },
       }),
     };
-    const of = (network: 'flannel' | 'flannel-policies') => {
+    const of = (network: 'flannel' | 'flannel-policies' | 'none') => {
       const old = cluster(made);
       return fields(old, { ...old, spec: { ...old.spec, addons: { network } } });
     };
-    expect(of('flannel')).toEqual(['spec.addons.network']);
-    expect(of('flannel-policies')).toEqual([]);
+    expect(of('none')).toEqual(['spec.addons.network']);
+    for (const network of ['flannel-policies', 'flannel'] as const) expect(of(network)).toEqual([]);
   });
 
   it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([

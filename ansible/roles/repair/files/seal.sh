@@ -28,8 +28,8 @@ role_of() { awk -v thing="$1" '$2 == "file" && $3 == thing { print $1; exit }' "
 # with a copy is restored from the copy, after all checks of start.sh.
 take_up() {
   local file thing said
-  # A renewal that was killed leaves copies of keys there.
-  rm -rf "$R$kubernetes/.renew.matryoshka"
+  # A renewal or an upgrade that was killed leaves copies of keys and manifests there.
+  rm -rf "$R$kubernetes/.renew.matryoshka" "$R$kubernetes/.upgrade.matryoshka"
   while read -r file; do
     thing=${file##*/.} thing=$kubernetes/manifests/${thing%.matryoshka}.yaml
     if [ -e "$R$thing" ] || [ -n "$(copy_of "$thing")" ]; then rm -f "$file"

@@ -15,7 +15,7 @@ for file in "$installed"/image-*; do
   rm -f "$file"
 done
 # The snapshot from before the upgrade stays, and older ones go.
-rm -rf "$work/upgrade.gone"
+rm -rf "$work/upgrade.gone" "$R"/etc/kubernetes/{.upgrade.matryoshka,.put-back.matryoshka-new}
 for thing in "$work"/upgrade/* "$work"/upgrade/.[!.]*; do
   [ -e "$thing" ] && [ "${thing##*/}" != "${FROM:-$KUBE_VERSION}.db" ] || continue
   # A rename first: half a folder of kept files would look like a whole one.

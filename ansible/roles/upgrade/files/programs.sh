@@ -32,7 +32,7 @@ has_static_pods() {
 # attempt takes them anew.
 keep_files() {
   local kept=$work/upgrade/$FROM/files said
-  [ "$(kubelet_version)" = "$FROM" ] && has_static_pods "$FROM" || return 0
+  [ "$(kubelet_version)" = "$FROM" ] && has_static_pods "$FROM" && [ ! -e "$work/upgrade/$FROM/changing" ] || return 0
   # find also copies nothing from an empty folder.
   said=$({ rm -rf "$kept.new" && mkdir -p "$kept.new/manifests" &&
     find /var/lib/kubelet -maxdepth 1 \( -name config.yaml -o -name kubeadm-flags.env \) -exec cp -p -t "$kept.new" {} + &&
@@ -41,8 +41,8 @@ keep_files() {
 }
 # kubeadm has done all of its part on this host. Some of its phases come after the manifests.
 upgraded=$work/upgrade/$KUBE_VERSION/upgraded
-# kubeadm_upgrade ARGUMENT…: runs `kubeadm upgrade` with its configuration. Protected: kubeadm puts the former manifests back
-# if a component does not become ready.
+# kubeadm_upgrade ARGUMENT…: runs `kubeadm upgrade` with its configuration. Protected: it writes the kubelet's configuration and
+# objects of the cluster.
 kubeadm_upgrade() {
   local config=$state/upgrade.yaml code out
   umask 077
@@ -56,6 +56,5 @@ kubeadm_upgrade() {
     # The output could not be stored if the disk is full.
     fail "kubeadm upgrade $1: ${out:-it ended with code $code; see that there is room in /run, /etc and /var/lib}"
   fi
-  write_file "$upgraded" 600 $'yes\n' || exit 1
-  changed "kubeadm upgrade $1"
+  [ "${2-}" = phase ] || changed "kubeadm upgrade $1"
 }
