@@ -448,7 +448,7 @@ for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.34.4' >
     programs: {
       kubeadm: `case "$*" in *'init phase'*) for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.35.4' | tee "$KUBEADM_INIT_DRYRUN_DIR/kube-$pod.yaml" > /dev/null || exit 1; done ;; esac`,
       curl: `case "$*" in */version) echo '"v1.35.4"' ;; *) echo ok ;; esac`,
-      kubectl: `case "$*" in *'get pods'*) printf 'True x:v1.35.4\nTrue x:v1.35.4\nTrue x:v1.35.4\n' ;; *) printf 'v1.35.4 True' ;; esac`,
+      kubectl: `case "$*" in *'get configmap'*) echo 'kubernetesVersion: v1.34.4' ;; *'get pod kube'*) echo x:v1.35.4 ;; *'get pods'*) printf 'True x:v1.35.4\nTrue x:v1.35.4\nTrue x:v1.35.4\n' ;; *) printf 'v1.35.4 True' ;; esac`,
     },
     others: /manifests\/kube-/,
   },

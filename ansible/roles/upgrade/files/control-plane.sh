@@ -15,7 +15,7 @@ await_settled() {
   fail "the control plane on this host is not ready with $KUBE_VERSION; see the pods of kube-system on it, then retry"
 }
 # A member that another failure keeps away must not be one of two. A host whose upgrade has begun continues.
-if [ -e /etc/kubernetes/manifests/etcd.yaml ] && [ ! -e "$work/upgrade/$FROM/begun" ] && [ "$OTHERS" != '' ]; then check_etcd "$IP" ''; fi
+if [ -e "$R/etc/kubernetes/manifests/etcd.yaml" ] && [ ! -e "$work/upgrade/$FROM/begun" ] && [ "$OTHERS" != '' ]; then check_etcd "$IP" ''; fi
 keep_files
 write_file "$work/upgrade/$FROM/begun" 600 $'yes\n' || exit 1
 put_program kubeadm "$KUBE_VERSION" "$KUBEADM_SHA256"

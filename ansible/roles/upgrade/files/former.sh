@@ -11,11 +11,11 @@ put_former() {
   rm -f "$work/upgrade/$1/changing"
 }
 put_file() { # KEPT TARGET
-  [ -e "$1" ] && ! cmp -s "$1" "$2" || return 0
-  local said new=/etc/kubernetes/.put-back.matryoshka-new
+  [ -e "$1" ] && ! cmp -s "$1" "$R$2" || return 0
+  local said new=$R/etc/kubernetes/.put-back.matryoshka-new
   # The kubelet reads every file in the folder of manifests, so the new one is written elsewhere.
-  case $2 in /etc/kubernetes/*) ;; *) new=${2%/*}/.put-back.matryoshka-new ;; esac
-  said=$({ cp -p "$1" "$new" && sync "$new" && mv -fT "$new" "$2"; } 2>&1) || unfinished "$2" "$said" "$new"
+  case $2 in /etc/kubernetes/*) ;; *) new=$R${2%/*}/.put-back.matryoshka-new ;; esac
+  said=$({ cp -p "$1" "$new" && sync "$new" && mv -fT "$new" "$R$2"; } 2>&1) || unfinished "$2" "$said" "$new"
   changed "$2"
 }
 serves() { healthy && curl -sk -m 3 https://127.0.0.1:6443/version | grep -qF "\"$1\""; } # VERSION

@@ -9,9 +9,9 @@ runs_kubelet() {
 }
 # put_program NAME VERSION SHA256: installs a program that `prepare.sh` has brought. A rename replaces one that runs.
 put_program() {
-  local from=$work/upgrade/$2/$1 to=/usr/local/bin/$1 new=/usr/local/bin/.$1.matryoshka said
+  local from=$work/upgrade/$2/$1 to=$R/usr/local/bin/$1 new=$R/usr/local/bin/.$1.matryoshka said
   ! is_installed "$1" "$3" || return 0
-  said=$({ cp -pT "$from" "$new" && sync "$new" && mv -fT "$new" "$to" && sync "${to%/*}"; } 2>&1) || unfinished "$to" "$said" "$new"
+  said=$({ cp -pT "$from" "$new" && sync "$new" && mv -fT "$new" "$to" && sync "${to%/*}"; } 2>&1) || unfinished "${to#"$R"}" "$said" "$new"
   mark "$1" "$3"
   changed "$1 $2"
 }
@@ -35,8 +35,8 @@ keep_files() {
   [ "$(kubelet_version)" = "$FROM" ] && has_static_pods "$FROM" && [ ! -e "$work/upgrade/$FROM/changing" ] || return 0
   # find also copies nothing from an empty folder.
   said=$({ rm -rf "$kept.new" && mkdir -p "$kept.new/manifests" &&
-    find /var/lib/kubelet -maxdepth 1 \( -name config.yaml -o -name kubeadm-flags.env \) -exec cp -p -t "$kept.new" {} + &&
-    find /etc/kubernetes/manifests -maxdepth 1 -type f -exec cp -p -t "$kept.new/manifests" {} + &&
+    find "$R/var/lib/kubelet" -maxdepth 1 \( -name config.yaml -o -name kubeadm-flags.env \) -exec cp -p -t "$kept.new" {} + &&
+    find "$R/etc/kubernetes/manifests" -maxdepth 1 -type f -exec cp -p -t "$kept.new/manifests" {} + &&
     sync -f "$kept.new" && rm -rf "$kept" && mv -T "$kept.new" "$kept"; } 2>&1) || unfinished "$kept" "$said" "$kept.new"
 }
 # kubeadm has done all of its part on this host. Some of its phases come after the manifests.

@@ -6,6 +6,7 @@ coming=$R/etc/kubernetes/.upgrade.matryoshka
 make_manifests() {
   local documents=$state/upgrade-init.yaml cluster out phase pod
   rm -rf "$coming"
+  trap 'rm -f "$state/upgrade-init.yaml"' EXIT
   cluster=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}' | sed "s/^kubernetesVersion:.*/kubernetesVersion: $KUBE_VERSION/")
   grep -qxF "kubernetesVersion: $KUBE_VERSION" <<< "$cluster" || fail 'ConfigMap kubeadm-config of kube-system cannot be read; nothing was changed on this host'
   mkdir -p "$state" "$coming/manifests" || exit 1
@@ -13,15 +14,14 @@ make_manifests() {
   for phase in 'control-plane all' ${ETCD_HERE:+'etcd local'}; do
     # shellcheck disable=SC2086
     out=$(KUBEADM_INIT_DRYRUN_DIR=$coming/manifests kubeadm init phase $phase --dry-run --config "$documents" 2>&1 < /dev/null) ||
-      { rm -f "$documents"; fail "kubeadm init phase $phase: $(tail -3 <<< "$out")"; }
+      fail "kubeadm init phase $phase: $(tail -3 <<< "$out")"
   done
   for pod in $components ${ETCD_HERE:+etcd}; do
     [ -s "$coming/manifests/$pod.yaml" ] || fail "kubeadm wrote no manifest of $pod; see that there is room in /etc/kubernetes"
   done
   # kubeadm replaces certificates in place. So it begins only if there is room for them.
-  out=$({ head -c 262144 /dev/zero > "$coming/room" && sync -f "$coming" && rm "$coming/room"; } 2>&1) || unfinished "${coming#"$R"}" "$out" "$coming"
-  out=$("$R/usr/local/sbin/matryoshka-fence" protect upgrade kubeadm certs renew all --config "$documents" 2>&1) || { rm -f "$documents"; fail "kubeadm certs renew all: $(tail -3 <<< "$out")"; }
-  rm -f "$documents"
+  out=$({ head -c 65536 /dev/zero > "$coming/room" && sync -f "$coming" && rm "$coming/room"; } 2>&1) || unfinished "${coming#"$R"}" "$out" "$coming"
+  out=$("$R/usr/local/sbin/matryoshka-fence" protect upgrade kubeadm certs renew all --config "$documents" 2>&1) || fail "kubeadm certs renew all: $(tail -3 <<< "$out")"
 }
 # change_over MANIFESTS KUBELET: the API server ends first, so that its clients change to another one while etcd still runs. The new
 # pods start once the former ones have freed their ports and etcd's data.
