@@ -41,7 +41,8 @@ while read -r name path sum hosts image; do
     ! ctr -n k8s.io images ls -q | grep -qxF "$image" || continue
     curl -fsS -o "$name.tar" "$base/$path"
     ctr -n k8s.io images import "$name.tar" > /dev/null
-    case $name in kube-*) ctr -n k8s.io images tag "${image/:/-amd64:}" "$image" > /dev/null ;; esac
+    # The archives of Kubernetes' images have tags with the architecture.
+    ctr -n k8s.io images ls -q | grep -qxF "$image" || ctr -n k8s.io images tag "${image/:/-amd64:}" "$image" > /dev/null
     rm "$name.tar"
   else
     case $name in kubeadm | kubelet | kubectl) curl -fsS -o "$name" "$base/$path"; chmod 755 "$name" ;; esac

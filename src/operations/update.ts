@@ -98,7 +98,15 @@ export const update = {
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Check the cluster', works: isControlPlane, pace: 'one', cut: 'between' },
       { name: 'Check etcd', works: hasData, pace: 'one', cut: 'between' },
-      { name: PREPARE_UPGRADE, works: () => true, installs: true, pace: 'all', cut: 'between' },
+      // One by one: images that are unpacked delay the disk, and a majority of etcd's members must not be slow.
+      { name: PREPARE_UPGRADE, works: hasData, installs: true, pace: 'one', cut: 'between' },
+      {
+        name: 'Prepare workers',
+        works: (host) => !hasData(host),
+        installs: true,
+        pace: 'all',
+        cut: 'between',
+      },
       { name: 'Save a snapshot of etcd', works: hasData, pace: 'one', cut: 'between' },
       upgradeControlPlanes('Upgrade etcd members', isExternalEtcd),
       upgradeControlPlanes(

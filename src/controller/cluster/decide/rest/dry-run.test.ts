@@ -111,7 +111,7 @@ describe('a dry run', () => {
           attempt: {
             runSpec: {
               vars: { kube_version: 'v1.35.4' },
-              steps: expect.arrayContaining([expect.objectContaining({ name: 'Prepare the upgrade' })]),
+              steps: expect.arrayContaining([expect.objectContaining({ name: 'Prepare control planes' })]),
             },
           },
         },
