@@ -17,6 +17,7 @@ import { ofRemediation } from './of-remediation.ts';
 import { ofRequests } from './of-requests.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { ofTheQueue } from './of-the-queue.ts';
+import { ofUpgrades } from './of-upgrades.ts';
 
 /** Every mutant that `make mutants` tests. */
 export const mutants: readonly Mutant[] = [
@@ -30,6 +31,7 @@ export const mutants: readonly Mutant[] = [
   ...ofOperations,
   ...ofKeys,
   ...ofLostData,
+  ...ofUpgrades,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

@@ -189,14 +189,14 @@ export const ofItsEdges: readonly Mutant[] = [
     to: 'spec.addons?.network ??',
     witness: unit(
       'src/operations/infer.test.ts',
-      'refuses a change of the pod network, and keeps an omitted one',
+      'refuses a change from or to no pod network, and keeps an omitted one',
     ),
   },
   {
     name: 'a reset leaves what kube-router put into chains of everybody',
     file: 'ansible/roles/network/files/undo.sh',
-    from: '|--comment \\"($ours)-ROUTER rule ',
-    to: '',
+    from: '($ours)-ROUTER rule ',
+    to: 'no rule ',
     witness: unit(
       'test/roles/packet-rules.test.ts',
       'a reset removes rules of kube-router from shared chains, and keeps other rules',
@@ -204,8 +204,8 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'a reset takes sets of addresses of others',
-    file: 'ansible/roles/network/files/undo.sh',
-    from: '^(inet6:)?($sets)-[A-Z2-7]{16}',
+    file: 'ansible/roles/network/files/rules.sh',
+    from: '^(inet6:)?($1)-[A-Z2-7]{16}',
     to: '',
     witness: unit('test/roles/manifest.test.ts', 'are removed with the network, and sets of others stay'),
   },

@@ -6,7 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { read } from './small-host.fixture.ts';
 
 /** Packet rules that a reset removes, on a directory that represents a host. */
-const [prelude, undo] = await Promise.all(['files/prelude.sh', 'roles/network/files/undo.sh'].map(read));
+const [prelude, rules, undone] = await Promise.all(
+  ['files/prelude.sh', 'roles/network/files/rules.sh', 'roles/network/files/undo.sh'].map(read),
+);
+const undo = `${rules}${undone}`;
 let root = '';
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'packet-rules-'));

@@ -188,7 +188,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
   it('are removed by a cluster that reclaims the host, by the manifest', async () => {
     await put(BRIDGE);
     await host.sh(
-      `bash -c 'cd "$0"; . files/prelude.sh; ROLE=network; . roles/network/files/undo.sh' ${ANSIBLE}`,
+      `bash -c 'cd "$0"; . files/prelude.sh; ROLE=network; . roles/network/files/rules.sh; . roles/network/files/undo.sh' ${ANSIBLE}`,
     );
     expect(await everything()).toBe(untouched);
   });
