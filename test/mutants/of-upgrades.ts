@@ -39,13 +39,6 @@ export const ofUpgrades: readonly Mutant[] = [
     witness: changed(BACK),
   },
   {
-    name: 'a manifest that was away when the host died stays away',
-    file: 'ansible/roles/upgrade/files/settings.sh',
-    from: 'mv -fT "$file" "$to" && cut=yes',
-    to: 'rm -f "$file"',
-    witness: changed('gets its manifests back before a retry, if the host died while they were away'),
-  },
-  {
     name: 'policies that are no longer enforced leave rules in shared chains',
     file: 'ansible/roles/network/files/forget-policies.sh',
     from: "'KUBE-ROUTER rule '",

@@ -459,7 +459,7 @@ for pod in apiserver controller-manager scheduler; do echo ' image: x:v1.34.4' >
   },
   'upgrade/put-back.sh': {
     vars: `${UPGRADE}IS_MASTER= KUBECTL_PATH=\n`,
-    library: ['upgrade/programs.sh', 'upgrade/former.sh', 'control-plane/member.sh'],
+    library: ['upgrade/programs.sh', 'upgrade/former.sh', 'control-plane/member.sh', 'repair/pods.sh'],
     before: `cd /var/lib/matryoshka; mkdir -p upgrade/v1.35.4/files/manifests /var/lib/kubelet /etc/kubernetes/manifests
 echo new | tee upgrade/v1.35.4/kubeadm > upgrade/v1.35.4/kubelet; cd upgrade/v1.35.4/files
 echo former | tee config.yaml kubeadm-flags.env manifests/etcd.yaml > /dev/null; echo later > /etc/kubernetes/manifests/etcd.yaml`,

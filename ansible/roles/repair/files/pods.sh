@@ -4,7 +4,7 @@ running_of() { # NAME: prints the containers of the static pod that run
     grep -xF "$(ctr -n k8s.io containers ls -q "labels.\"io.kubernetes.container.name\"==$1,labels.\"io.kubernetes.pod.namespace\"==kube-system")"
 }
 runs() { [ -n "$(running_of "$1")" ]; } # NAME
-# await_end NAME: waits until a static pod whose manifest has gone has ended. An API server takes no new connection then, and its
+# await_end NAME: waits until a static pod that was told to end has ended. An API server takes no new connection then, and its
 # requests have ten seconds: it would also wait for connections that are idle.
 await_end() {
   local since=$SECONDS id
@@ -14,6 +14,16 @@ await_end() {
       for id in $(running_of "$1"); do ctr -n k8s.io tasks kill -s SIGKILL "$id"; done
     fi
     sleep 0.5
+  done
+}
+# end_pods: stops the kubelet and ends the static pods of this control plane, so that the next ones find ports and etcd's data free. The
+# API server ends first: its clients change to another one while etcd still runs.
+end_pods() {
+  local pod id
+  systemctl stop kubelet
+  for pod in kube-apiserver 'etcd kube-controller-manager kube-scheduler'; do
+    for id in $(for name in $pod; do running_of "$name"; done); do ctr -n k8s.io tasks kill -s SIGTERM "$id"; done
+    for name in $pod; do await_end "$name"; done
   done
 }
 # exchange NAME FILE: ends the static pod, then starts it by that manifest. Fails if the pod did not end.

@@ -6,8 +6,9 @@ put_former() {
   for file in config.yaml kubeadm-flags.env; do put_file "$kept/$file" "/var/lib/kubelet/$file"; done
   put_program kubelet "$1" "$2"
   for file in "$kept"/manifests/*; do put_file "$file" "/etc/kubernetes/manifests/${file##*/}"; done
-  rm -f "$R"/etc/kubernetes/.{etcd,kube-apiserver,kube-controller-manager,kube-scheduler}.matryoshka
-  restart_kubelet
+  "$R/usr/local/sbin/matryoshka-fence" protect upgrade bash -c "R='$R'; $(declare -f running_of runs await_end end_pods); end_pods; systemctl start kubelet" ||
+    fail "kubelet does not start: $(journalctl -u kubelet -n 5 --no-pager -o cat)"
+  changed 'kubelet.service: restart'
   rm -f "$work/upgrade/$1/changing"
 }
 put_file() { # KEPT TARGET

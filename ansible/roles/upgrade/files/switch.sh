@@ -23,20 +23,14 @@ make_manifests() {
   out=$({ head -c 65536 /dev/zero > "$coming/room" && sync -f "$coming" && rm "$coming/room"; } 2>&1) || unfinished "${coming#"$R"}" "$out" "$coming"
   out=$("$R/usr/local/sbin/matryoshka-fence" protect upgrade kubeadm certs renew all --config "$documents" 2>&1) || fail "kubeadm certs renew all: $(tail -3 <<< "$out")"
 }
-# change_over MANIFESTS KUBELET: the API server ends first, so that its clients change to another one while etcd still runs. The new
-# pods start once the former ones have freed their ports and etcd's data.
+# change_over MANIFESTS KUBELET
 change_over() {
-  local folder=$R/etc/kubernetes/manifests pod file failed=
-  aside() { [ ! -e "$folder/$1.yaml" ] || mv -fT "$folder/$1.yaml" "$R/etc/kubernetes/.$1.matryoshka"; }
-  aside kube-apiserver && sync -f "$folder"
-  await_end kube-apiserver
-  for pod in etcd kube-controller-manager kube-scheduler; do aside $pod; done
-  for pod in etcd kube-controller-manager kube-scheduler; do await_end $pod; done
-  systemctl stop kubelet
+  local folder=$R/etc/kubernetes/manifests file failed=
+  end_pods
   for file in "$1"/*.yaml; do [ ! -e "$file" ] || mv -fT "$file" "$folder/${file##*/}" || failed=yes; done
   # Last: an older kubelet may run newer components, and not the other way round.
   [ -z "$failed" ] && mv -fT "$2" "$R/usr/local/bin/kubelet" && sync -f "$folder" && sync -f "$R/usr/local/bin" || failed=yes
-  systemctl start kubelet && [ -z "$failed" ] && rm -f "$R"/etc/kubernetes/.{etcd,kube-apiserver,kube-controller-manager,kube-scheduler}.matryoshka
+  systemctl start kubelet && [ -z "$failed" ]
 }
 # A sum of the settings with which the kubelet starts.
 started_with=$work/upgrade/$KUBE_VERSION/started-with
@@ -48,7 +42,7 @@ switch_to_new() {
   write_file "$started_with" 600 "$(kubelet_settings)"$'\n' || exit 1
   # Whatever this run can still write, the mark of the former kubelet must not stay with the new one.
   rm -f "$installed/kubelet"
-  "$R/usr/local/sbin/matryoshka-fence" protect upgrade bash -c "R='$R'; $(declare -f running_of runs await_end change_over); change_over '$coming/manifests' '$new'" ||
+  "$R/usr/local/sbin/matryoshka-fence" protect upgrade bash -c "R='$R'; $(declare -f running_of runs await_end end_pods change_over); change_over '$coming/manifests' '$new'" ||
     fail "the manifests and the kubelet of $KUBE_VERSION cannot be put in place; see that there is room in /etc and /usr, and retry"
   rm -rf "$coming"
   changed "static pods and kubelet $KUBE_VERSION"
