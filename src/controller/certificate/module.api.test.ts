@@ -119,14 +119,25 @@ it('warns if the authority itself expires', async () => {
 });
 
 it('finds all API servers of the cluster', async () => {
-  const slice = await test.client.get<EndpointSlice>(ENDPOINT_SLICES, {
-    namespace: 'default',
-    name: 'kubernetes',
+  const [one, two] = ['https://192.0.2.11:6443', 'https://[2001:db8::12]:6443'];
+  const key = { namespace: 'default', name: 'kubernetes' };
+  const slice = (addressType: string, ...addresses: string[]): EndpointSlice => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: key,
+    addressType,
+    endpoints: addresses.map((address) => ({ addresses: [address] })),
+    ports: [{ name: 'https', port: 6443, protocol: 'TCP' }],
   });
-  const addresses = slice.endpoints?.flatMap((endpoint) => endpoint.addresses) ?? [];
-  expect(addresses).toHaveLength(1);
-  const url = `https://${addresses[0]}:${slice.ports?.[0]?.port}`;
-  expect(await apiServersOf(test.client, 'https://127.0.0.1:1')).toEqual([url]);
+  expect(await apiServersOf(test.client, one)).toEqual([one]);
+  for (const [type, address, url] of [
+    ['IPv4', '192.0.2.11', one],
+    ['IPv6', '2001:db8::12', two],
+  ] as const) {
+    await test.client.apply(ENDPOINT_SLICES, slice(type, address), { fieldManager: 'test', force: true });
+    expect(await apiServersOf(test.client, 'https://127.0.0.1:1')).toEqual([url]);
+    await test.client.delete(ENDPOINT_SLICES, key);
+  }
 });
 
 it('announces the end of the certificates of the meta cluster, and has the ends of all as metrics', async () => {
