@@ -38,7 +38,7 @@ export const reconfigure = {
       ...(network === undefined ? {} : { addons: { network } }),
       problems:
         kubeadm === undefined && network === undefined && !retry
-          ? [{ field: FIELD, reason: 'is required, or network' }]
+          ? [{ field: FIELD, reason: 'is required, unless network is given' }]
           : [],
     }),
   }),

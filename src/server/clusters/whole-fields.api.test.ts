@@ -22,13 +22,27 @@ describe('POST reconfigure', () => {
     const ask = (body: object) => world.call(alice(), 'POST', path('settings', '/reconfigure'), body);
     expect(await ask({})).toMatchObject({
       status: 422,
-      body: { errors: [{ field: 'kubeadm', reason: 'is required' }] },
+      body: { errors: [{ field: 'kubeadm', reason: 'is required, unless network is given' }] },
     });
     expect(await ask({ kubeadm: { encryptionAtRest: true } })).toMatchObject({ status: 422 });
     expect(await ask({ kubeadm: { kubelet: { maxPods: 60 } } })).toMatchObject({ status: 200 });
     const found = await world.cluster('settings');
     expect(found?.metadata.annotations?.[annotations.operation]).toBe('reconfiguring');
     expect(found?.spec.cluster.kubeadm).toEqual({ kubelet: { maxPods: 60 } });
+  });
+
+  it('changes the pod network and nothing else', async () => {
+    const kubeadm = { certSANs: ['a.example.com'] };
+    await create('networked', { kubeadm });
+    await world.created('networked');
+    const ask = (body: object) => world.call(alice(), 'POST', path('networked', '/reconfigure'), body);
+    expect(await ask({ network: 'none' })).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'network' }] },
+    });
+    expect(await ask({ network: 'flannel-policies' })).toMatchObject({ status: 200 });
+    const { cluster, addons } = (await world.cluster('networked'))?.spec ?? {};
+    expect([cluster?.kubeadm, addons]).toEqual([kubeadm, { network: 'flannel-policies' }]);
   });
 });
 
