@@ -57,7 +57,16 @@ export async function materialise(
       await download(urlOf(source, next.path), path, next.sha256);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  // After a failure no further file begins, and none is still written once this has rejected.
+  const ends = await Promise.allSettled(
+    Array.from({ length: PARALLEL }, () =>
+      worker().catch((error: unknown) => {
+        queue.length = 0;
+        throw error;
+      }),
+    ),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   if (source.kind !== 'directory') {
     // Images without an upstream file, which a user added by hand, stay in the list.
     const list = join(dir, SUMS_FILE);
