@@ -27,7 +27,7 @@ export function versions(): { from: string; to: string } {
   return { from: older.kubernetes, to: newest.kubernetes };
 }
 
-/** Requests an operation of the cluster, and returns its duration in seconds. Rejects if it fails. */
+/** Requests an operation of the cluster, and returns its duration in seconds. Rejects if it fails. Prints its slow tasks by `say`. */
 export async function timed(meta: Meta, route: string, body: object, say?: Say): Promise<number> {
   const startMs = performance.now();
   const { status, body: answer } = await meta.rest.raw('POST', `${PATH}/${route}`, body);

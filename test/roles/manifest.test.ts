@@ -98,7 +98,7 @@ describe('the manifest', () => {
   });
 
   it.each([
-    ['a file of somebody’s', '/b', 'own file /b'],
+    ['a file of a user’s', '/b', 'own file /b'],
     ['a tree of somebody’s', '/var/lib/etcd/default/member/db', 'own tree /var/lib/etcd'],
     [
       'a file of somebody’s that is to be written',
@@ -296,6 +296,7 @@ describe('ipsets', () => {
       'cluster mine',
       'role sets KUBE-SRC',
       'role before sets of addresses looked at',
+      'role chains KUBE',
       'role link cni0',
     ];
     await put('/etc/matryoshka/made', `${lines.join('\n')}\n`);
@@ -332,7 +333,7 @@ describe('ipsets', () => {
     expect(stdout.split('\n').filter((line) => line.startsWith('destroyed'))).toEqual([
       `destroyed ${kubeRouter}`,
     ]);
-    expect(await manifest()).toEqual(['role link cni0']);
+    expect(await manifest()).toEqual(['role chains KUBE', 'role link cni0']);
     expect(has('/var/lib/matryoshka/network-policies')).toBe(false);
   });
 

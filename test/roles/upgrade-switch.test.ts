@@ -52,7 +52,7 @@ interface Host {
 /** The kubelet runs pods by their manifests as long as it runs itself. The calls are in the file `calls`. */
 async function run(script: string, { starts = TO, stubs = '' }: Host = {}) {
   const common = `
-    sleep() { :; }; sync() { :; }; journalctl() { :; }; check_etcd() { :; }; check() { :; }
+    sleep() { :; }; sync() { :; }; journalctl() { :; }; check_etcd() { :; };
     systemctl() { echo "$*" >> "$R/calls"; }
     kubelet() { echo "Kubernetes $(cat "$R/usr/local/bin/kubelet")"; }
     runs_kubelet() { [ "$(cat "$R/usr/local/bin/kubelet")" = "$1" ]; }

@@ -1,7 +1,8 @@
 # Removes what kube-router has left on this host, once its pod has gone: rules, address sets, and the tools of its image.
 if is_made before 'sets of addresses looked at'; then
   for command in iptables ip6tables; do
-    has_tool $command || continue
+    # Chains with this prefix that were here before the cluster are not ours.
+    is_made chains KUBE && has_tool $command || continue
     remove_chains $command filter 'KUBE-ROUTER|KUBE-POD-FW|KUBE-NWPLCY' 'KUBE-ROUTER rule ' ||
       fail "rules of network policies remain; see whether a pod of kube-router still runs on this host, and ask again"
   done

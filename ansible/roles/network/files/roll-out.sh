@@ -9,5 +9,5 @@ is_everywhere() {
 for try in $(seq "$WAIT_SECONDS"); do is_everywhere && break; sleep 1; done
 is_everywhere || {
   late=$(kubectl --request-timeout=15s -n kube-flannel get pods -o 'jsonpath={range .items[*]}{.spec.nodeName} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2> /dev/null | awk '$2 != "True" { print $1 }' | paste -sd' ')
-  fail "the pod network does not become ready within $WAIT_SECONDS s${late:+ on $late}; see the pods of namespace kube-flannel, then retry"
+  fail "the pod network does not become ready within $WAIT_SECONDS s${late:+ on $late}; see the pods in namespace kube-flannel, then retry"
 }

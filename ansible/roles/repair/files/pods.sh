@@ -19,7 +19,7 @@ await_end() {
 # end_pods: stops the kubelet and ends the static pods of this control plane, so that the next ones find ports and etcd's data free. The
 # API server ends first: its clients change to another one while etcd still runs.
 end_pods() {
-  local pod id
+  local pod name id
   systemctl stop kubelet
   for pod in kube-apiserver 'etcd kube-controller-manager kube-scheduler'; do
     for id in $(for name in $pod; do running_of "$name"; done); do ctr -n k8s.io tasks kill -s SIGTERM "$id"; done

@@ -76,8 +76,6 @@ while read -r name path sum; do
     # The image was here, and a user has removed it.
     ( fetch "$(file_of "$name")" "$path" "$sum" && bring "$name" "$sum" ) & pids="$pids $!"
   fi
-  # What runs here needs the disk as well, above all etcd.
-  [ -z "${ONLY_IMAGES-}" ] || [ -z "$pids" ] || { wait "${pids##* }" || failed=1; pids=; }
 done <<< "$IMAGES"
 for pid in $pids; do wait "$pid" || failed=1; done
 trap - EXIT
