@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -13,6 +13,12 @@ const dist = resolve(process.argv[2] ?? join(root, 'dist'));
 const banner = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename, __dirname = import.meta.dirname;`;
+
+/** The program also runs by itself, with the Node of a user. */
+const NODE_CHECK = `if (Number(process.versions.node.split('.')[0]) < 24) {
+  process.stderr.write('matryoshka needs Node 24 or later; this is ' + process.version + '\\n');
+  process.exit(2);
+}`;
 
 /** Packages of gRPC read .proto files two folders above their own: the bundle has them beside it. */
 const protosBeside: Plugin = {
@@ -41,7 +47,14 @@ const common = {
   alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
   plugins: [protosBeside],
 } as const;
-await build({ ...common, entryPoints: [join(root, 'src/main.ts')], outfile: join(dist, 'matryoshka.js') });
+const program = join(dist, 'matryoshka.js');
+await build({
+  ...common,
+  entryPoints: [join(root, 'src/main.ts')],
+  outfile: program,
+  banner: { js: `#!/usr/bin/env node\n${NODE_CHECK}\n${banner}` },
+});
+chmodSync(program, 0o755);
 await build({
   ...common,
   entryPoints: [join(root, 'src/ansibleinit/main.ts')],

@@ -73,9 +73,9 @@ describe('the files', () => {
     expect(notice).toEqual([]);
   });
 
-  it('under crds/ match src/api: run "node src/crds.ts"', () => {
+  it.each(['crds', 'deploy/chart/crds'])('under %s match src/api: run "node src/crds.ts"', (folder) => {
     const found = Object.fromEntries(
-      readdirSync(join(root, 'crds')).map((name) => [name, read(`crds/${name}`)]),
+      readdirSync(join(root, folder)).map((name) => [name, read(`${folder}/${name}`)]),
     );
     expect(found).toEqual(crdFiles);
   });
