@@ -47,6 +47,7 @@ const ROOMS = {
     'api',
     'base',
   ],
+  cli: ['rest', 'protocol', 'api', 'base', 'options.ts'],
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
   bootstrap: ['artifacts', 'certificates', 'operations', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
 };

@@ -19,6 +19,16 @@ export const checkConfig = z.object({
   kubeVersion,
 });
 
+export const siteConfig = z.object({
+  source: z
+    .string({ error: 'is missing; name a directory or the URL of a mirror' })
+    .describe('Directory or URL of a mirror, with SHA256SUMS'),
+  baseUrl: z.string().optional().describe('URL from which hosts get the files; default: the mirror'),
+  reservedNetworks: LIST.default([]).describe(
+    'Networks of the meta cluster, comma-separated: hosts, pods and Services. No host of a cluster may be in one',
+  ),
+});
+
 export const precheckConfig = z.object({
   inventory: z.string().optional().describe('YAML file with the hosts (docs/precheck.md)'),
   fromCluster: z.string().optional().describe('Name of a KubernetesCluster whose hosts are checked'),
@@ -54,7 +64,7 @@ export const backupConfig = z.object({
     .string({ error: 'is missing; write the line age1… that age-keygen prints' })
     .describe('Public key of age for which the backup is encrypted'),
   kubeconfig: metaKubeconfig,
-  namespace: operatorNamespace,
+  operatorNamespace,
 });
 export const restoreConfig = z.object({
   from: z.string({ error: 'is missing; name a file' }).describe('File of the backup'),
@@ -62,7 +72,7 @@ export const restoreConfig = z.object({
     .string({ error: 'is missing; name the file that age-keygen has written' })
     .describe('File with the key AGE-SECRET-KEY-1… of the backup'),
   kubeconfig: metaKubeconfig,
-  namespace: operatorNamespace,
+  operatorNamespace,
 });
 
 const home = (name: string): string => join(homedir(), '.matryoshka', name);

@@ -67,6 +67,10 @@ export const controllerConfig = z.object({
     .string()
     .default('matryoshka-ca')
     .describe('ConfigMap with ca.crt, the authority that Jobs trust for the server'),
+  caSecret: z
+    .string()
+    .optional()
+    .describe('Secret with ca.crt, instead of that ConfigMap: for certificates of cert-manager'),
   siteConfigMap: z
     .string()
     .default('matryoshka-site')

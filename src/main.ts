@@ -3,6 +3,8 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import type { Manager } from '#runtime/process/manager.ts';
+import { clientCommands } from './cli/commands.ts';
+import { CommandFailure } from './cli/failure.ts';
 import {
   backupConfig,
   bootstrapConfig,
@@ -11,6 +13,7 @@ import {
   precheckConfig,
   pullConfig,
   restoreConfig,
+  siteConfig,
 } from './command-config.ts';
 import {
   artifactsConfig,
@@ -23,9 +26,22 @@ import {
 import { configFrom, optionsOf } from './options.ts';
 
 /** Command with all programs; each is imported only if it was called. */
-const program = new Command('matryoshka').description(
-  'Kubernetes clusters, created and operated from inside Kubernetes',
-);
+const program = new Command('matryoshka')
+  .description('Kubernetes clusters, created and operated from inside Kubernetes')
+  .configureHelp({
+    subcommandTerm: (command) =>
+      [
+        command.name(),
+        ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
+      ].join(' '),
+  });
+
+/** Exit code of a wrong flag, argument or file. */
+const WRONG_USE = 2;
+program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USE));
+
+const PROGRAMS = 'Programs of the operator:';
+const INSTALLATION = 'The installation:';
 
 function serve<S extends z.ZodObject>(
   name: string,
@@ -35,7 +51,7 @@ function serve<S extends z.ZodObject>(
   levelOf: (config: Readonly<z.infer<S>>) => LogLevel,
   under: Pick<Command, 'addCommand'> = program,
 ): void {
-  const command = new Command(name).description(description);
+  const command = new Command(name).helpGroup(PROGRAMS).description(description);
   for (const option of optionsOf(schema)) command.addOption(option);
   command.action(async (options) => {
     const config = configFrom(schema, options);
@@ -58,11 +74,21 @@ function once<S extends z.ZodObject>(
   schema: S,
   act: (config: Readonly<z.infer<S>>, print: (line: string) => void) => Promise<void>,
 ): void {
-  const command = new Command(name).description(description);
+  const command = new Command(name).helpGroup(INSTALLATION).description(description);
   for (const option of optionsOf(schema)) command.addOption(option);
   command.action((options) => act(configFrom(schema, options), (line) => process.stdout.write(`${line}\n`)));
   under.addCommand(command);
 }
+
+const commands = clientCommands({
+  async loadBackup(options, io) {
+    const config = configFrom(restoreConfig, options);
+    await (await import('./programs/backup.ts')).restoreCommand(config, io.print);
+  },
+  inspect: async (kubeconfig, namespace, now) =>
+    (await import('./programs/inspect-installation.ts')).inspectInstallation(kubeconfig, namespace, now),
+});
+for (const command of commands) program.addCommand(command);
 
 serve(
   'controller',
@@ -101,7 +127,7 @@ serve(
   (config) => config.logLevel,
 );
 
-const artifacts = new Command('artifacts').description('Files that hosts install');
+const artifacts = new Command('artifacts').helpGroup(INSTALLATION).description('Files that hosts install');
 program.addCommand(artifacts);
 serve(
   'serve',
@@ -128,6 +154,13 @@ once(
   },
 );
 once(
+  artifacts,
+  'site',
+  'Print the artifacts of a directory or a mirror as values of the chart',
+  siteConfig,
+  async (config, print) => (await import('./programs/artifact-commands.ts')).printSite(config, print),
+);
+once(
   program,
   'bootstrap',
   'Create the meta cluster on a bare host and install the operator',
@@ -147,17 +180,8 @@ once(
   backupConfig,
   async (config, print) => (await import('./programs/backup.ts')).backupCommand(config, print),
 );
-once(
-  program,
-  'restore',
-  'Load a backup into the operator of a new meta cluster',
-  restoreConfig,
-  async (config, print) => (await import('./programs/backup.ts')).restoreCommand(config, print),
-);
-
-/** Exit code if nothing was checked: the hosts are not named, or invalid. */
-const WRONG_USE = 2;
 const precheck = new Command('precheck')
+  .helpGroup(INSTALLATION)
   .description('Check hosts as a creation does, without changing them')
   .addHelpText(
     'after',
@@ -189,8 +213,7 @@ try {
   await program.parseAsync();
   process.exit();
 } catch (error) {
-  process.stderr.write(
-    `${error instanceof UsageError ? error.message : `matryoshka: ${messageOf(error)}`}\n`,
-  );
-  process.exit(process.exitCode ?? 1);
+  const isKnown = error instanceof UsageError || error instanceof CommandFailure;
+  process.stderr.write(`${isKnown ? error.message : `matryoshka: ${messageOf(error)}`}\n`);
+  process.exit(error instanceof CommandFailure ? error.exitCode : (process.exitCode ?? 1));
 }

@@ -12,18 +12,54 @@ export const SHORT = z.registry<{ letter: string }>();
 
 const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Returns the flags of a program, from its schema. */
+interface Described {
+  flag: string;
+  /** Flag with its short form, such as `-n, --namespace`. */
+  flags: string;
+  description: string;
+  /** Default value; undefined if it has none. */
+  initial: unknown;
+  isSwitch: boolean;
+}
+
+const describe = (key: string, field: unknown): Described => {
+  const flag = kebab(key);
+  const short = field instanceof z.ZodType ? SHORT.get(field) : undefined;
+  return {
+    flag,
+    flags: `${short === undefined ? '' : `-${short.letter}, `}--${flag}`,
+    description: field instanceof z.ZodType ? (field.description ?? '') : '',
+    initial: field instanceof z.ZodDefault ? field.def.defaultValue : undefined,
+    isSwitch: field instanceof z.ZodDefault && field.def.innerType === SWITCH,
+  };
+};
+
+const withInitial = ({ description, initial }: Described): string =>
+  initial === undefined ? description : `${description} (default: ${JSON.stringify(initial)})`;
+
+const variableOf = (flag: string): string => `MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`;
+
+/** Returns the flags of a program, from its schema. Each has an environment variable. */
 export function optionsOf(schema: z.ZodObject): Option[] {
   return Object.entries(schema.shape).map(([key, field]) => {
-    const flag = kebab(key);
-    const description = field instanceof z.ZodType ? (field.description ?? '') : '';
-    const initial =
-      field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
-    const isSwitch = field instanceof z.ZodDefault && field.def.innerType === SWITCH;
-    const short = field instanceof z.ZodType ? SHORT.get(field) : undefined;
-    const flags = `${short === undefined ? '' : `-${short.letter}, `}--${flag}`;
-    const option = new Option(`${flags} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
-    return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
+    const described = describe(key, field);
+    const value = described.isSwitch ? '[value]' : '<value>';
+    return new Option(`${described.flags} ${value}`, withInitial(described)).env(variableOf(described.flag));
+  });
+}
+
+/**
+ * Returns the flags of a command for users. A switch takes no value; one that is on by default is turned off by `--no-…`.
+ * `fromEnvironment`: keys that have an environment variable.
+ */
+export function flagsOf(schema: z.ZodObject, fromEnvironment: ReadonlySet<string>): Option[] {
+  return Object.entries(schema.shape).map(([key, field]) => {
+    const described = describe(key, field);
+    const { flag, flags, description, initial, isSwitch } = described;
+    const option = isSwitch
+      ? new Option(initial === true ? `--no-${flag}` : flags, description)
+      : new Option(`${flags} <value>`, withInitial(described));
+    return fromEnvironment.has(key) ? option.env(variableOf(flag)) : option;
   });
 }
 

@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { addons } from '#addons/index.ts';
 import { hostCrd, kubernetesClusterCrd } from '#api/crd.ts';
 import { isJsonSchema, type JsonSchema } from '#api/structural-schema.ts';
+import { fleetMetrics } from '#controller/cluster/metrics.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
+import { requestMetrics } from '#server/http/request-metrics.ts';
+import { CONNECTION, clientCommands, EXIT_MEANINGS, examplesOf } from '../../src/cli/commands.ts';
 import * as commands from '../../src/command-config.ts';
 import * as programs from '../../src/config.ts';
 import { optionsOf } from '../../src/options.ts';
@@ -117,16 +120,19 @@ const TITLES: Readonly<Record<string, string>> = {
   listConfig: 'matryoshka artifacts list',
   pullConfig: 'matryoshka artifacts pull',
   checkConfig: 'matryoshka artifacts check',
+  siteConfig: 'matryoshka artifacts site',
   precheckConfig: 'matryoshka precheck',
   bootstrapConfig: 'matryoshka bootstrap',
   backupConfig: 'matryoshka backup',
-  restoreConfig: 'matryoshka restore',
 };
+
+/** Schemas of commands on the page of the command line. */
+const ON_COMMAND_LINE = new Set(['restoreConfig']);
 
 function configurationPage(): string {
   const schemas = new Map<string, unknown>(Object.entries({ ...programs, ...commands }));
   for (const [name, schema] of schemas)
-    if (schema instanceof z.ZodObject && !Object.hasOwn(TITLES, name))
+    if (schema instanceof z.ZodObject && !Object.hasOwn(TITLES, name) && !ON_COMMAND_LINE.has(name))
       throw new Error(`docs/site/generate.ts has no title for ${name}`);
   const sections = Object.entries(TITLES).flatMap(([name, title]) => {
     const schema = schemas.get(name);
@@ -147,8 +153,65 @@ function configurationPage(): string {
   ].join('\n');
 }
 
+/** Commands are listed here and not called. */
+const NO_META_CLUSTER = { loadBackup: async () => {}, inspect: async () => [] };
+
+function commandLinePage(): string {
+  const sections = clientCommands(NO_META_CLUSTER).flatMap((command) => {
+    const args = command.registeredArguments.map((one) =>
+      one.required ? `<${one.name()}>` : `[${one.name()}]`,
+    );
+    const own = command.options.filter((option) => !CONNECTION.has(option.attributeName()));
+    const examples = examplesOf(command);
+    return [
+      `## ${command.name()}`,
+      '',
+      sentence(command.summary()),
+      '',
+      `    matryoshka ${[command.name(), ...args].join(' ')}`,
+      '',
+      ...own.map(({ flags, description }) => `- \`${flags}\`: ${sentence(description)}`),
+      ...(own.length > 0 ? [''] : []),
+      examples.length === 1 ? 'Example:' : 'Examples:',
+      '',
+      ...examples.map((line) => `    ${line}`),
+      '',
+    ];
+  });
+  const connection = clientCommands(NO_META_CLUSTER)[1]?.options.filter((option) =>
+    CONNECTION.has(option.attributeName()),
+  );
+  return [
+    '# Command line',
+    '',
+    'All commands of `matryoshka` for clusters, with their flags.',
+    `${NOTE}`,
+    '',
+    '[Use the command line](../tasks/command-line.md) shows how to begin.',
+    '',
+    '## Flags of all commands',
+    '',
+    ...(connection ?? []).map(
+      ({ flags, envVar, description }) => `- \`${flags}\` (\`${envVar}\`): ${sentence(description)}`,
+    ),
+    '',
+    '## Exit codes',
+    '',
+    '| code | meaning |',
+    '|---|---|',
+    ...Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`),
+    '',
+    ...sections,
+  ].join('\n');
+}
+
 async function metricsPage(): Promise<string> {
   const { registry } = createMetrics({ defaults: false });
+  requestMetrics(registry);
+  fleetMetrics(registry, {
+    clusters: { list: () => [], addHandler: () => () => {} },
+    hosts: { list: () => [] },
+  });
   const rows = (await registry.getMetricsAsJSON()).map(
     ({ name, help, type }) => `| \`${name}\` | ${type} | ${help} |`,
   );
@@ -171,6 +234,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
   return {
     'fields.md': fieldsPage(),
     'configuration.md': configurationPage(),
+    'command-line.md': commandLinePage(),
     'metrics.md': await metricsPage(),
   };
 }

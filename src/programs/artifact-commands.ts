@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
+import { stringify } from 'yaml';
 import { SUMS_FILE } from '#artifacts/catalogue.ts';
 import { checkSource, onlyInRegistries } from '#artifacts/check.ts';
 import { layout } from '#artifacts/layout.ts';
 import { type Release, releaseOf, releases } from '#artifacts/releases.ts';
-import { materialise, parseSource, type Source } from '#artifacts/source.ts';
+import { siteArtifacts } from '#artifacts/site.ts';
+import { materialise, parseSource, type Source, sumsOf } from '#artifacts/source.ts';
 import { UsageError } from '#base/errors.ts';
 
 /** Commands for artifacts at a shell, for hosts without internet access. Output lines are tab-separated. */
@@ -56,6 +58,27 @@ export async function checkArtifacts(
   if (absent.length > 0) print(`${absent.length} absent: hosts pull these images from their registries`);
   print(bad.length === 0 ? 'whole' : `${bad.length} of ${findings.length} files are missing or wrong`);
   return bad.length === 0;
+}
+
+/** Prints the artifacts of a source as values of the chart. */
+export async function printSite(
+  options: { source: string; baseUrl?: string | undefined; reservedNetworks: readonly string[] },
+  print: Print,
+): Promise<void> {
+  const source = sourceOf('--source', options.source);
+  if (source.kind === 'upstream')
+    throw new UsageError('--source: is a mirror or a directory; upstream has no list');
+  const baseUrl = options.baseUrl ?? (source.kind === 'mirror' ? options.source : undefined);
+  if (baseUrl === undefined)
+    throw new UsageError(
+      '--base-url: is missing; name the URL from which hosts get the files of the directory',
+    );
+  const artifacts = siteArtifacts(baseUrl, await sumsOf(source, releases[0]));
+  print(
+    stringify({
+      site: { artifacts: { ...artifacts, reservedNetworks: [...options.reservedNetworks] } },
+    }).trimEnd(),
+  );
 }
 
 function wanted(kubeVersion: string | undefined): Release {

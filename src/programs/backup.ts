@@ -49,7 +49,7 @@ export async function backupCommand(config: z.output<typeof backupConfig>, print
       '--recipient is not a public key of age; write the line age1… that age-keygen prints',
     );
   await withClient(config.kubeconfig, async (client) => {
-    const content = await collect(client, config.namespace, new Date());
+    const content = await collect(client, config.operatorNamespace, new Date());
     const bytes = await writeBackup(config.to, content, config.recipient);
     const { clusters, hosts, secrets } = content;
     print(
@@ -63,10 +63,10 @@ export async function restoreCommand(config: z.output<typeof restoreConfig>, pri
   const backup = await readBackup(config.from, identityIn(config.identity));
   print(`${config.from}: of ${backup.createdAt}, clusters: ${backup.clusters.length}`);
   await withClient(config.kubeconfig, async (client) => {
-    const loaded = await withoutController(client, config.namespace, print, () =>
-      load(client, backup, config.namespace),
+    const loaded = await withoutController(client, config.operatorNamespace, print, () =>
+      load(client, backup, config.operatorNamespace),
     );
-    const left = await compareAll(client, loaded, config.namespace, print);
+    const left = await compareAll(client, loaded, config.operatorNamespace, print);
     for (const cluster of loaded.deleting)
       print(`${cluster}: was being deleted when the backup was made; delete it again`);
     if (left > 0)

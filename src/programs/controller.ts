@@ -80,6 +80,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         hookServiceAccount: config.hookServiceAccount,
         serverUrl: config.serverUrl,
         caConfigMap: config.caConfigMap,
+        caSecret: config.caSecret,
         siteConfigMap: config.siteConfigMap,
         snapshotClaim: config.snapshotClaim,
       }),

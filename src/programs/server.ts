@@ -7,6 +7,7 @@ import { createManager, type Manager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import { restApp } from '#server/app.ts';
+import { requestMetrics } from '#server/http/request-metrics.ts';
 import type { ServerConfig } from '../config.ts';
 import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
@@ -33,6 +34,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     reportsNamespace: config.reportsNamespace,
     offer,
     limits: limitsIn(config.limitsDir, systemClock),
+    observeRequest: requestMetrics(metrics.registry),
     audiences,
     runnerServiceAccount,
     tls: readPair(certDir),

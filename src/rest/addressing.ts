@@ -4,7 +4,7 @@ import { MAX_NAME, regionSchema } from '#api/kubernetes-cluster.ts';
 
 const LABEL_ERROR = 'is not a DNS label; use lower-case letters, digits and "-"';
 
-const nameSchema = z
+export const nameSchema = z
   .string()
   .max(MAX_NAME, { error: `is longer than ${MAX_NAME} characters` })
   .regex(DNS_LABEL, { error: LABEL_ERROR })

@@ -4,6 +4,7 @@
  */
 
 import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
+import { getOperation, getOperationLog, listOperations } from './history.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters, listSnapshots } from './read-routes.ts';
 import type { Route } from './route.ts';
@@ -24,4 +25,7 @@ export const routes: readonly Route[] = [
   getKubeconfig,
   listHosts,
   listClusterHosts,
+  listOperations,
+  getOperation,
+  getOperationLog,
 ];

@@ -66,4 +66,7 @@ export type PlanAnswer = z.infer<typeof planSchema>;
 /** Answer of a route that requests a change: with a dry run, it contains the plan. */
 export const askedSchema = okSchema.extend({
   plan: planSchema.optional().meta({ description: 'With dryRun=All only.' }),
+  requestId: z.string().optional().meta({
+    description: 'Id of the request: status.operation.requestId is the same when its operation begins.',
+  }),
 });

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { CLUSTER_PATH, clusterPath, NO_BODY, namespaceSchema, strictNamespaceQuery } from './addressing.ts';
+import {
+  CLUSTER_PATH,
+  clusterPath,
+  NO_BODY,
+  nameSchema,
+  namespaceSchema,
+  strictNamespaceQuery,
+} from './addressing.ts';
 import { clusterObject, clusterPage, okSchema, snapshotList } from './answers.ts';
 import { route } from './route.ts';
 
@@ -57,6 +64,12 @@ export const listClusters = route({
   params: z.object({}),
   query: z.strictObject({
     namespace: namespaceSchema.optional().meta({ description: 'Default: all namespaces.' }),
+    name: nameSchema.optional().meta({ description: 'Only the clusters of this name, of any region.' }),
+    labelSelector: z
+      .string()
+      .max(4096)
+      .optional()
+      .meta({ description: 'Only clusters with these labels, as kubectl -l takes them.' }),
     limit: z.coerce
       .number()
       .int()

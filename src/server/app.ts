@@ -15,6 +15,7 @@ import { serveDocs } from './http/docs.ts';
 import { handleErrors } from './http/errors.ts';
 import { parseJsonBodies } from './http/json-body.ts';
 import { readBodiesLeniently, takeAnyContentType } from './http/lenient.ts';
+import { observeRequests } from './http/request-metrics.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { requestLimit } from './http/user-limit.ts';
 import { validatorCompiler } from './http/validation.ts';
@@ -32,7 +33,7 @@ const HEADERS_MS = 10_000;
  * await app.listen({ host: '::', port: 8443 });
  */
 export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
-  const { client, jobClient, tokenClient, clock, log, reportsNamespace, tls } = deps;
+  const { client, jobClient, tokenClient, clock, log, reportsNamespace, tls, observeRequest } = deps;
   const options = {
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
@@ -66,6 +67,8 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     const fields = { request: id, method, route: routeOptions.url, status: reply.statusCode, ip };
     log.debug({ ...fields, ms: Math.round(reply.elapsedTime) }, 'answered');
   });
+
+  if (observeRequest) observeRequests(app, observeRequest);
 
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');

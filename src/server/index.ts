@@ -5,6 +5,7 @@ import type { JobApp } from './auth/route-deps.ts';
 import { clusterRoutes } from './clusters/cluster-routes.ts';
 import { createRoutes } from './clusters/create-routes.ts';
 import { deleteRoutes } from './clusters/delete-routes.ts';
+import { historyRoutes } from './clusters/history-routes.ts';
 import { hostRoutes } from './clusters/host-routes.ts';
 import { kubeconfigRoutes } from './clusters/kubeconfig-routes.ts';
 import { operationRoutes } from './clusters/operation-routes.ts';
@@ -24,6 +25,7 @@ export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] 
   clusterRoutes,
   kubeconfigRoutes,
   hostRoutes,
+  historyRoutes,
   unofferedRoutes,
 ];
 

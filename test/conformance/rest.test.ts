@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { SECRETS } from '#api/core.ts';
+import { operationIdOf } from '#api/cluster-facts.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS } from '#api/core.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { annotations } from '#api/names.ts';
+import { annotations, labels } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
@@ -15,7 +16,9 @@ import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { parseLimits } from '#operations/limits.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { restClient } from '#rest/client.ts';
+import { getOperation, getOperationLog, listOperations } from '#rest/history.ts';
 import { getLogs } from '#rest/read-routes.ts';
+import type { Route } from '#rest/route.ts';
 import { restApp } from '#server/app.ts';
 import { into } from '#server/testing/into.ts';
 import { expectAsPlanned } from '../worlds/as-planned.ts';
@@ -99,6 +102,32 @@ async function call(
   >(route, { params, query: { namespace: operator.namespace }, body });
   return status;
 }
+/** Returns the answer of a route that reads the demo cluster. */
+async function read<A extends z.ZodType>(
+  route: Route<z.ZodType, z.ZodType, z.ZodType, A>,
+  params: { id?: string },
+): Promise<z.output<A>> {
+  const answer = await restClient(into(app), token).call(route, {
+    params: { region: 'north', name: 'demo', ...params },
+    query: { namespace: operator.namespace },
+  });
+  if (!answer.ok) throw new Error(answer.error.message);
+  return answer.body;
+}
+/** Writes a record of the demo cluster as a user may, who may write ConfigMaps. */
+async function forge(uid: string, data: Record<string, string>): Promise<void> {
+  const { client, namespace } = operator;
+  const cluster = await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
+  const clusterId = cluster.metadata.annotations?.[annotations.clusterId] ?? '';
+  const owner = { apiVersion: 'ecs.yun.com/v1', kind: 'KubernetesCluster', name: 'demo', uid };
+  await client.create<ConfigMap>(CONFIG_MAPS, {
+    metadata: {
+      ...{ namespace, name: `kube-create-${operationIdOf(clusterId, 9)}`, ownerReferences: [owner] },
+      labels: { [labels.purpose]: 'record', [labels.clusterId]: clusterId },
+    },
+    data: { 'started-at': '2026-11-29T10:00:00Z', attempt: '1', ...data },
+  });
+}
 const joined = async () => {
   const { items } = await operator.client.list<HostRecord>(HOSTS, { namespace: operator.operatorNamespace });
   return items.filter((record) => stateOf(record) === 'Joined').map(({ spec }) => spec.ip);
@@ -117,6 +146,23 @@ it('a cluster is created, scaled and deleted by REST while the controller writes
   await word('scale-down-finished');
   expect(await joined()).toEqual([host(1).ip, host(3).ip]);
   expect(await call(getLogs)).toBe(200);
+  const { items } = await read(listOperations, {});
+  expect(
+    items.map(({ operation, sequence, result, attempt }) => [operation, sequence, result, attempt]),
+  ).toEqual([
+    ['scale-down', 3, 'finished', 1],
+    ['scale-up', 2, 'finished', 1],
+    ['create', 1, 'finished', 1],
+  ]);
+  const [last] = items;
+  expect(last?.requestedBy).toBe(`system:serviceaccount:${operator.namespace}:alice`);
+  expect(Date.parse(last?.endedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(last?.startedAt ?? ''));
+  const detail = await read(getOperation, { id: last?.id ?? '' });
+  expect(detail.plan?.hosts).toContainEqual({ ip: host(2).ip, action: 'leave' });
+  expect(detail.difference).toEqual([]);
+  expect((await read(getOperationLog, { id: last?.id ?? '' })).code).toBe('OK');
+  await forge('another cluster', { operation: 'create', result: 'failed', sequence: '9' });
+  expect((await read(listOperations, {})).items).toHaveLength(3);
   expect(await call(deleteCluster)).toBe(200);
   await operator.until('demo', (now) => now === undefined);
   expect(operator.started.map((job) => job.replace(/-[^-]+-1$/, ''))).toEqual([

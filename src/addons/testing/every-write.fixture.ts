@@ -1,4 +1,5 @@
 import pMap from 'p-map';
+import { Registry } from 'prom-client';
 import { expect } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
@@ -104,6 +105,7 @@ export function beginLife({
           : mortal.write(nameOf(request), () => client.caller.call(request)),
     });
     const metrics = {
+      registry: new Registry(),
       informer: () => () => {},
       expiry: () => () => {},
       controller: (name: string) => ({

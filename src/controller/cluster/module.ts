@@ -8,6 +8,7 @@ import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
 import { clusterController } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
+import { fleetMetrics } from './metrics.ts';
 import { fleetQueue } from './queue/fleet-queue.ts';
 import { BY_CLUSTER, hostIndexers } from './reconcile.ts';
 import { PUBLIC_KEYS } from './state/cluster-state.ts';
@@ -79,6 +80,7 @@ export const clusterModule =
       transform: withoutSecrets,
       indexers: { [BY_ID]: byId, [BY_ANNOTATION]: byClusterAnnotation },
     });
+    if (metrics) fleetMetrics(metrics.registry, { clusters, hosts });
     const observer =
       health &&
       healthObserver({

@@ -24,6 +24,8 @@ export interface JobSettings {
   serverUrl: string;
   /** ConfigMap with `ca.crt`, the CA bundle for the server's certificate. */
   caConfigMap: string;
+  /** Secret with `ca.crt` that is used instead; Jobs get no other part of it. */
+  caSecret?: string | undefined;
   /** ConfigMap with `artifacts.json` and `inventory-vars.yaml`: the artifacts of hosts, and the site's variables. */
   siteConfigMap: string;
   /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
@@ -128,8 +130,13 @@ function environmentOf(
 }
 
 /** Returns the volumes of a run besides its Secret, including a token for its report. A hook has none of them. */
-const servedVolumes = ({ caConfigMap, siteConfigMap }: JobSettings) => [
-  { name: 'ca' as const, configMap: { name: caConfigMap } },
+const servedVolumes = ({ caConfigMap, caSecret, siteConfigMap }: JobSettings) => [
+  {
+    name: 'ca' as const,
+    ...(caSecret === undefined
+      ? { configMap: { name: caConfigMap } }
+      : { secret: { secretName: caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }] } }),
+  },
   { name: 'site' as const, configMap: { name: siteConfigMap } },
   {
     name: 'token' as const,

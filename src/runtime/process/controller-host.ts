@@ -20,7 +20,7 @@ export interface ControllerHostOptions {
   workers: number;
   /** Term of the process, if it is elected; undefined while it does not lead. Absent: the process runs without election. */
   term?: Election['term'];
-  metrics?: Pick<Metrics, 'controller' | 'informer' | 'expiry'>;
+  metrics?: Pick<Metrics, 'registry' | 'controller' | 'informer' | 'expiry'>;
 }
 
 export interface ControllerHost extends ControllerHostOptions {

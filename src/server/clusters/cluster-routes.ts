@@ -3,7 +3,9 @@ import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { clusterObject } from '#rest/answers.ts';
 import { getCluster, listClusters, listSnapshots } from '#rest/read-routes.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
+import { unprocessable } from '../http/errors.ts';
 import { entityTagOf } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { clusterIn } from './requests.ts';
@@ -32,13 +34,22 @@ export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
     return { items: stored, ...(failedAt === undefined ? {} : { failedAt }) };
   });
 
-  serve(app, listClusters, async ({ query: { namespace, limit, continue: from }, person }) => {
-    await auth.allow(person, onClusters('list', namespace));
-    const { items, metadata } = await client.list<KubernetesCluster>(KUBERNETES_CLUSTERS, {
-      namespace,
-      limit,
-      continue: from,
-    });
+  serve(app, listClusters, async ({ query, person }) => {
+    const { namespace, name, labelSelector, limit, continue: from } = query;
+    await auth.allow(person, onClusters('list', namespace, name));
+    const { items, metadata } = await client
+      .list<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+        namespace,
+        labelSelector,
+        fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
+        limit,
+        continue: from,
+      })
+      .catch((error: unknown) => {
+        if (labelSelector === undefined || !isApiError(error) || error.reason !== 'BadRequest') throw error;
+        const reason = 'is not a label selector; write it like team=blue';
+        throw unprocessable([{ field: 'labelSelector', value: labelSelector, reason }]);
+      });
     return {
       items: items.map(shownCluster),
       ...(metadata.continue ? { continue: metadata.continue } : {}),

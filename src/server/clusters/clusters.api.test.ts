@@ -223,6 +223,39 @@ describe('reading and deleting', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  it('lists clusters by name and by label', async () => {
+    await create('named');
+    const key = { namespace: world.namespace, name: 'named' };
+    const patch = { metadata: { labels: { team: 'blue' } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
+    const names = async (query: string) => {
+      const { status, body } = await world.call(
+        alice(),
+        'GET',
+        `/clusters?namespace=${world.namespace}&${query}`,
+      );
+      expect(status).toBe(200);
+      return (body as { items: KubernetesCluster[] }).items.map(({ metadata }) => metadata.name);
+    };
+    expect(await names('name=named')).toEqual(['named']);
+    expect(await names('name=unnamed')).toEqual([]);
+    expect(await names('labelSelector=team%3Dblue')).toEqual(['named']);
+    expect(await names('labelSelector=team%3Dred')).toEqual([]);
+    const url = `/clusters?namespace=${world.namespace}&labelSelector=a%3D%3D%3Db`;
+    expect(await world.call(alice(), 'GET', url)).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'labelSelector', value: 'a===b' }] },
+    });
+  });
+
+  it('answers a request with the id that its operation has', async () => {
+    const { metadata } = await created('asked');
+    const answer = await world.call(alice(), 'POST', path('asked', '/renew'), {});
+    const { requestId } = answer.body as { requestId: string };
+    expect(requestId).not.toBe(metadata.annotations?.[annotations.requestId]);
+    expect((await world.cluster('asked'))?.metadata.annotations?.[annotations.requestId]).toBe(requestId);
+  });
+
   it('returns the kubeconfig only from a Secret of the cluster', async () => {
     const get = (name: string, headers = {}) =>
       world.call(alice(), 'GET', path(name, '/kubeconfig'), undefined, headers);

@@ -42,6 +42,7 @@ import {
   locationOf,
   refuseBusy,
   requestBy,
+  requestIdOf,
 } from './requests.ts';
 import { spelledFor } from './spelling.ts';
 
@@ -100,7 +101,7 @@ const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Creden
  * crash leaves an object that the controller does not work on. Then writes the key, owned by the object; the annotation
  * last.
  */
-async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
+async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promise<string | undefined> {
   refuseOtherVersion(wanted.headers, undefined);
   const { client } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
@@ -134,7 +135,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    await ask(client, made, { word: OPERATION_VALUES.create.asked, person, plan });
+    return requestIdOf(await ask(client, made, { word: OPERATION_VALUES.create.asked, person, plan }));
   } catch (error) {
     const { uid } = made.metadata;
     await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
@@ -143,7 +144,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
 }
 
 /** Retries a failed creation with the changes of the body. */
-function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
+function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<string | undefined> {
   const { client } = deps;
   const { name, region, privateKey } = wanted;
   const judge = async (cluster: KubernetesCluster) => {
@@ -231,8 +232,8 @@ export const createRoutes: PeopleRoutes = (app, deps) => {
     const wanted = { ...wantedBy(body, addressOf({ params, query, body })), headers };
     await authorize(deps, person, wanted, body);
     if (query.dryRun) return { ...ok(), plan: await planned(deps, person, wanted, body) };
-    await (body.retry ? again(deps, person, wanted) : make(deps, person, wanted));
+    const requestId = await (body.retry ? again(deps, person, wanted) : make(deps, person, wanted));
     reply.header('location', locationOf(wanted.region, wanted));
-    return ok();
+    return { ...ok(), requestId };
   });
 };

@@ -103,7 +103,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         const after = lastSequence(cluster);
         return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
       }
-      await judgeAndAsk(
+      const requestId = await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
@@ -116,7 +116,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         },
       );
       reply.header('location', locationOf(region, key));
-      return ok();
+      return { ...ok(), requestId };
     });
   }
 };

@@ -66,6 +66,9 @@ export function busyRefusals(cluster: KubernetesCluster, again: boolean): Proble
   return reason === undefined ? [] : [{ field: 'name', value: cluster.metadata.name, reason }];
 }
 
+export const requestIdOf = ({ metadata }: KubernetesCluster): string | undefined =>
+  metadata.annotations?.[annotations.requestId];
+
 /** Returns the annotations of a user's new request. */
 export const requestBy = (person: User): Record<string, string> => ({
   [annotations.requestId]: randomUUID(),
@@ -139,19 +142,18 @@ const TRIES = 5;
 
 /**
  * Validates the present cluster, then writes the request. If the object changed in between, the write fails and both steps
- * are repeated: the controller writes status at any moment, which is no reason to refuse.
+ * are repeated: the controller writes status at any moment, which is no reason to refuse. Returns the request-id.
  */
 export async function judgeAndAsk(
   client: Client,
   find: () => Promise<KubernetesCluster>,
   judge: (cluster: KubernetesCluster) => Promise<Asked> | Asked,
-): Promise<void> {
+): Promise<string | undefined> {
   for (let tried = 1; ; tried += 1) {
     const cluster = await find();
     const asked = await judge(cluster);
     try {
-      await prepareAndAsk(client, cluster, asked);
-      return;
+      return requestIdOf(await prepareAndAsk(client, cluster, asked));
     } catch (error) {
       if (!isConflict(error) || tried >= TRIES) throw error;
     }
@@ -159,12 +161,16 @@ export async function judgeAndAsk(
 }
 
 /** Sends the request as a dry run first, so that a request that admission refuses has prepared nothing. */
-async function prepareAndAsk(client: Client, cluster: KubernetesCluster, asked: Asked): Promise<void> {
+async function prepareAndAsk(
+  client: Client,
+  cluster: KubernetesCluster,
+  asked: Asked,
+): Promise<KubernetesCluster> {
   const { resourceVersion } = cluster.metadata;
   if (asked.prepare) await ask(client, cluster, asked, { resourceVersion, dryRun: true });
   const undo = await asked.prepare?.();
   try {
-    await ask(client, cluster, asked, { resourceVersion });
+    return await ask(client, cluster, asked, { resourceVersion });
   } catch (error) {
     // A write whose answer was lost may have been accepted: it needs what was prepared.
     if (!isUncertain(error)) await undo?.();

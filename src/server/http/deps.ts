@@ -4,6 +4,7 @@ import type { Logger } from '#base/log.ts';
 import type { LimitsRead } from '#operations/limits.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
+import type { ObserveRequest } from './request-metrics.ts';
 
 /** Dependencies of the REST API; it reads nothing from the environment. */
 export interface ServerDeps {
@@ -26,6 +27,8 @@ export interface ServerDeps {
   runnerServiceAccount: string;
   /** Port of the API servers of clusters; default 6443. */
   clusterPort?: number | undefined;
+  /** Observes each request; if absent, requests are not observed. */
+  observeRequest?: ObserveRequest | undefined;
   /** Certificate and key; if absent, the server uses plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

@@ -2,11 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
 const CLUSTER = '/region/:region/cluster/:name';
-const ABSENT: readonly ['GET' | 'POST', string][] = [
-  ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events'].map(
-    (path): ['GET', string] => ['GET', `${CLUSTER}/${path}`],
-  ),
-];
+const ABSENT: readonly ['GET' | 'POST', string][] = [['GET', `${CLUSTER}/operations/:id/events`]];
 
 /** Answers 501 for routes of the contract that this version lacks; the OpenAPI document leaves them out. */
 export const unofferedRoutes = (app: FastifyInstance): void => {

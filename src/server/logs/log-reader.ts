@@ -57,8 +57,10 @@ export function sharedReads(client: Client, logs: Pick<LogSource, 'read'>, clock
   };
 }
 
+type Logged = Pick<OperationStatus, 'name' | 'id' | 'attempt'>;
+
 /** Returns the names of an operation's Jobs, one for each attempt. */
-function jobsOf({ name, id, attempt }: OperationStatus): string[] {
+function jobsOf({ name, id, attempt }: Logged): string[] {
   const prefix = findOperation(name)?.prefix ?? name;
   return Array.from({ length: attempt }, (_, index) => `${prefix}-${id}-${index + 1}`);
 }
@@ -99,13 +101,8 @@ function messageWithoutLog(cluster: KubernetesCluster): string {
   return `${operation.name} is under way, step "${operation.step}"; its Job has logged nothing yet\n`;
 }
 
-/**
- * Returns the end of the log of the last requested operation, with all its attempts. While no Job has logged anything,
- * returns a line about the reason to wait.
- */
-export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: KubernetesCluster): Promise<string> {
-  const { operation } = cluster.status ?? {};
-  if (!operation || isFormer(cluster)) return messageWithoutLog(cluster);
+/** Returns the end of an operation's log, with all its attempts; empty if no Job has logged anything. */
+export async function endOfOperationLog(logs: Pick<LogSource, 'tail'>, operation: Logged): Promise<string> {
   // From the last attempt backwards, so that no more is read than one answer holds.
   const texts: string[] = [];
   let left = ENVELOPE_CHARS;
@@ -122,9 +119,18 @@ export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: Kubernete
     isCut ||= !isWhole;
   }
   const whole = texts.join('');
-  if (whole === '') return messageWithoutLog(cluster);
   if (whole.length <= ENVELOPE_CHARS) return isCut ? CUT + whole : whole;
   return CUT + whole.slice(whole.indexOf('\n', whole.length - ENVELOPE_CHARS) + 1);
+}
+
+/**
+ * Returns the end of the log of the last requested operation. While no Job has logged anything, returns a line about the
+ * reason to wait.
+ */
+export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: KubernetesCluster): Promise<string> {
+  const { operation } = cluster.status ?? {};
+  if (!operation || isFormer(cluster)) return messageWithoutLog(cluster);
+  return (await endOfOperationLog(logs, operation)) || messageWithoutLog(cluster);
 }
 
 /** Whether the last request has not become an operation yet. */

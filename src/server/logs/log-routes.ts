@@ -3,14 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import { onClusters } from '#access/permissions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
+import { getOperationLog } from '#rest/history.ts';
 import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/read-routes.ts';
 import type { PeopleDeps } from '../auth/route-deps.ts';
+import { recordedOperations } from '../clusters/operation-records.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
 import { onDeparture } from '../http/departure.ts';
+import { notFound } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';
 import { followLimit, logLimit } from '../http/user-limit.ts';
-import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
+import { endOfLog, endOfOperationLog, liveLog, sharedReads } from './log-reader.ts';
 import type { LogStore } from './log-store.ts';
 
 /** A live log ends after this time; a client that still wants it asks again and is authenticated again. */
@@ -71,5 +74,15 @@ export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
     reply.trailer(LOG_END_TRAILER, async () => end);
     const text = Readable.from(until(gone.signal, live, { leave, breakOff }));
     return reply.type('text/plain; charset=utf-8').send(text);
+  });
+
+  serve(app, getOperationLog, async ({ params: { region, name, id }, query: { namespace }, person }) => {
+    await auth.allow(person, onClusters('get', namespace, name));
+    const cluster = await clusterIn(client, region, { namespace, name });
+    const operation = (await recordedOperations(client, cluster)).find((one) => one.id === id);
+    if (!operation) throw notFound(`cluster "${name}" has no record of operation "${id}"`);
+    const leave = readers.enter(person.username);
+    const { operation: of, attempt } = operation;
+    return ok(await endOfOperationLog(logs, { name: of, id, attempt }).finally(leave));
   });
 };

@@ -46,9 +46,11 @@ export async function writeRecord(
     data: {
       'job-name': jobName(prefix, operation),
       operation: operation.name,
+      sequence: String(operation.sequence),
       'requested-by': operation.requestedBy ?? (operation.name === 'delete' ? 'unknown' : 'annotation'),
       'request-id': operation.requestId,
       'started-at': operation.startedAt,
+      ...(operation.endedAt === undefined ? {} : { 'ended-at': operation.endedAt }),
       attempt: String(operation.attempt),
       spec: JSON.stringify(operation.spec, null, 2),
       result,

@@ -3,7 +3,7 @@ import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Turn } from '../snapshot.ts';
 
-const QUEUED = 'Queued';
+export const QUEUED = 'Queued';
 
 function textOf({ before, most, mostOfOne }: Extract<Turn, { kind: 'waits' }>): string {
   if (mostOfOne !== undefined)

@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import type { askedSchema } from '#rest/plan.ts';
+import type { Route } from '#rest/route.ts';
+import type { Address } from './clusters.ts';
+import { CommandFailure, EXIT, problemLines } from './failure.ts';
+import type { Io } from './io.ts';
+import type { requestOptions } from './options.ts';
+import { planText } from './plan-text.ts';
+import type { Session } from './session.ts';
+import { waitFor } from './wait.ts';
+
+export type AskingRoute = Route<
+  Route['params'],
+  z.ZodType<unknown, { namespace?: string | undefined; dryRun?: 'All' | undefined }>,
+  z.ZodType,
+  typeof askedSchema
+>;
+
+/** A request for an operation. */
+export interface Request {
+  /** Name of the cluster. */
+  name: string;
+  route: AskingRoute;
+  address: Address;
+  body: Readonly<Record<string, unknown>>;
+  /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
+  danger?: string | undefined;
+}
+
+type Options = z.output<z.ZodObject<typeof requestOptions>>;
+
+const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
+
+/** Returns whether the user agrees. Without a terminal, only --yes agrees to what may lose data. */
+async function agrees(io: Io, { name, danger }: Request, { yes, dryRun }: Options): Promise<boolean> {
+  if (yes && !dryRun) return true;
+  if (danger === undefined && !dryRun) return true;
+  if (!io.isTerminal) {
+    if (dryRun) return false;
+    throw new CommandFailure(`${danger}; repeat the command with --yes if you want that`, EXIT.usage);
+  }
+  const question = danger === undefined ? `Carry out this plan on ${name}?` : `${danger}. Continue?`;
+  return isYes(await io.ask(`${question} [y/N] `));
+}
+
+/** Requests an operation: shows its plan if the user wants it or may lose data, asks, sends, and waits for the end. */
+export async function request(session: Session, io: Io, asked: Request, options: Options): Promise<void> {
+  const { name, route, address, body, danger } = asked;
+  const call = (more: object, query: { dryRun?: 'All' } = {}) =>
+    session.call(route, {
+      params: address.params,
+      query: { ...address.query, ...query },
+      body: { ...body, ...more },
+    });
+  let approved: { plan?: string } = {};
+  let hosts: string[] = [];
+  const wantsPlan = options.dryRun || options.wait || (danger !== undefined && !options.yes);
+  if (wantsPlan) {
+    const { plan } = await call({}, { dryRun: 'All' });
+    if (plan) {
+      hosts = plan.hosts.map(({ ip }) => ip);
+      if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan));
+      if (plan.refusals.length > 0)
+        throw new CommandFailure(problemLines(plan.refusals).join('\n'), EXIT.refused);
+      if (options.dryRun || danger !== undefined) approved = { plan: plan.hash };
+    }
+  }
+  if (!(await agrees(io, asked, options))) {
+    io.note('Nothing was changed.');
+    return;
+  }
+  const { requestId } = await call(approved);
+  const what = route.operationId === 'deleteCluster' ? 'deletion' : route.summary.toLowerCase();
+  if (!options.wait) {
+    io.print(`cluster ${name}: requested (${what})`);
+    io.note(`"matryoshka logs -f ${name}" shows the work, "matryoshka get ${name}" how it stands`);
+    return;
+  }
+  await waitFor(session, io, { name, address, requestId, hosts, timeoutSeconds: options.timeout });
+  io.print(`cluster ${name}: finished (${what})`);
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts';
+import type { OperationName } from '#api/operation-values.ts';
+import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
+import { type AskingRoute, request } from './ask.ts';
+import { type Cluster, clusterNamed } from './clusters.ts';
+import { CommandFailure, EXIT, wrongUse } from './failure.ts';
+import type { Io } from './io.ts';
+import type { requestOptions } from './options.ts';
+import { withSession } from './session.ts';
+
+type Options = z.output<z.ZodObject<typeof requestOptions>>;
+
+/** An operation that a command requests, with the body of the request. */
+interface Change {
+  operation: OperationName;
+  body?: Readonly<Record<string, unknown>>;
+  danger?: string | undefined;
+}
+
+function routeOf(operation: OperationName): AskingRoute {
+  if (operation === 'create') return createCluster;
+  if (operation === 'delete') return deleteCluster;
+  const found = routesOfOperations.find((one) => one.operation.name === operation);
+  if (!found) throw new Error(`operation ${operation} has no route`);
+  return found.route;
+}
+
+/** Requests the operation that `change` returns for the present cluster. */
+export function changeCluster(
+  name: string,
+  options: Options,
+  io: Io,
+  change: (cluster: Cluster) => Change,
+): Promise<void> {
+  return withSession(options, async (session) => {
+    const { cluster, address } = await clusterNamed(session, name);
+    const { operation, body = {}, danger } = change(cluster);
+    await request(session, io, { name, route: routeOf(operation), address, body, danger }, options);
+  });
+}
+
+/** Reads a comma-separated list of addresses. */
+export function hostsOf(text: string | undefined, flag: string): HostEntry[] {
+  const addresses = (text ?? '').split(',').map((part) => part.trim());
+  return addresses
+    .filter((address) => address !== '')
+    .map((address) => {
+      if (canonicalIp(address) === undefined)
+        throw wrongUse(`${flag}: ${address} is not an IP address; write it like 192.0.2.13`);
+      return { ip: address };
+    });
+}
+
+const FLAG_OF = {
+  masterList: '--add-control-planes',
+  nodeList: '--add-workers',
+  etcdList: '--add-etcd',
+} as const satisfies Record<ListName, string>;
+
+export interface Scale {
+  addWorkers?: string | undefined;
+  addControlPlanes?: string | undefined;
+  addEtcd?: string | undefined;
+  remove?: string | undefined;
+}
+
+/** Returns the scale-up or scale-down that adds or removes hosts. Throws CommandFailure if it is neither, or both. */
+export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Change {
+  const { cluster } = spec;
+  const added = {
+    masterList: hostsOf(scale.addControlPlanes, FLAG_OF.masterList),
+    nodeList: hostsOf(scale.addWorkers, FLAG_OF.nodeList),
+    etcdList: hostsOf(scale.addEtcd, FLAG_OF.etcdList),
+  };
+  const removed = hostsOf(scale.remove, '--remove').map(({ ip }) => canonicalIp(ip));
+  const isAdding = LISTS.some((list) => added[list].length > 0);
+  if (isAdding && removed.length > 0)
+    throw wrongUse('hosts are added and removed by two operations; ask for one, and then for the other');
+  if (isAdding) {
+    const lists = LISTS.filter((list) => added[list].length > 0);
+    for (const list of lists)
+      for (const { ip } of added[list])
+        if (cluster[list].some((host) => canonicalIp(host.ip) === canonicalIp(ip)))
+          throw wrongUse(`${FLAG_OF[list]}: ${ip} is in the list of cluster ${name} already`);
+    const body = Object.fromEntries(lists.map((list) => [list, [...cluster[list], ...added[list]]]));
+    return { operation: 'scale-up', body };
+  }
+  if (removed.length === 0)
+    throw wrongUse(
+      'there is no host; name some with --add-workers, --add-control-planes, --add-etcd or --remove',
+    );
+  const stays = ({ ip }: HostEntry): boolean => !removed.includes(canonicalIp(ip));
+  const unknown = removed.find(
+    (ip) => !LISTS.some((list) => cluster[list].some((host) => canonicalIp(host.ip) === ip)),
+  );
+  if (unknown !== undefined) throw wrongUse(`--remove: ${unknown} is not a host of cluster ${name}`);
+  const shrinking = LISTS.filter((list) => !cluster[list].every(stays));
+  return {
+    operation: 'scale-down',
+    body: {
+      ...Object.fromEntries(shrinking.map((list) => [list, cluster[list].filter(stays)])),
+      ...(shrinking.includes('nodeList') && !cluster.nodeList.some(stays) ? { allowEmpty: true } : {}),
+    },
+    danger: `${removed.join(', ')} will be drained, removed from cluster ${name} and reset`,
+  };
+}
+
+/** Returns the retry of the operation that failed last. */
+export function retryOf({ metadata: { name }, status }: Cluster): Change {
+  const operation = z.string().safeParse(status.operation?.name);
+  const failed = routesOfOperations.map((one) => one.operation.name).find((one) => one === operation.data);
+  const known = operation.data === 'create' || operation.data === 'delete' ? operation.data : failed;
+  if (known === undefined || status.operation?.result === 'finished')
+    throw new CommandFailure(`the last operation of cluster ${name} has not failed`, EXIT.refused);
+  return { operation: known, body: { retry: true } };
+}

@@ -1,0 +1,50 @@
+import type { PlanAnswer } from '#rest/plan.ts';
+import { problemLines } from './failure.ts';
+import { tableOf } from './output.ts';
+
+const paceOf = (pace: PlanAnswer['steps'][number]['pace'], count: number): string => {
+  if (count === 1) return '1 host';
+  if (pace === 'all') return `${count} hosts at once`;
+  return pace === 'one' ? `${count} hosts, one by one` : `${count} hosts, at most ${pace.atMost} at once`;
+};
+
+/** Returns a plan as text: hosts, steps, warnings and refusals. */
+export function planText(plan: PlanAnswer): string {
+  const { operation, hash, hosts, steps, hooks, release, warnings, refusals } = plan;
+  const parts = [`Plan: ${operation}`];
+  if (hosts.length > 0)
+    parts.push(
+      tableOf(
+        ['HOST', 'NAME', 'DUTIES', 'ACTION'],
+        hosts.map(({ ip, name, duties, action, reclaim }) => [
+          ip,
+          name,
+          duties.join(', '),
+          reclaim === undefined ? action : `${action}, after the remains of cluster ${reclaim} are wiped`,
+        ]),
+      ),
+    );
+  if (release.length > 0) parts.push(`Given back without a run: ${release.join(', ')}`);
+  if (steps.length > 0)
+    parts.push(
+      [
+        'Steps:',
+        ...steps.map(
+          ({ name, hosts: on, pace }, index) => `  ${index + 1}. ${name} (${paceOf(pace, on.length)})`,
+        ),
+      ].join('\n'),
+    );
+  if (hooks.length > 0)
+    parts.push(
+      [
+        'Hooks:',
+        ...hooks.map(({ name, configMap, key }) => `  ${name}: ConfigMap ${configMap}, ${key}`),
+      ].join('\n'),
+    );
+  if (warnings.length > 0)
+    parts.push(['Warnings:', ...problemLines(warnings).map((line) => `  ${line}`)].join('\n'));
+  if (refusals.length > 0)
+    parts.push(['Refused:', ...problemLines(refusals).map((line) => `  ${line}`)].join('\n'));
+  parts.push(`Hash: ${hash}`);
+  return parts.join('\n\n');
+}

@@ -1,0 +1,61 @@
+import { Listr } from 'listr2';
+
+/** Shows the progress of an operation: its step, and the task of each host. */
+export interface Progress {
+  /** The operation is at this step, or waits for this. */
+  step(text: string): void;
+  /** A host begins or ends a task. */
+  task(host: string, task: string, result: string): void;
+  end(): Promise<void>;
+}
+
+const FAILURES = new Set(['failed', 'unreachable', 'error']);
+
+/** Prints a line for each step and each failed task: for files, and for other programs. */
+export function plainProgress(note: (line: string) => void): Progress {
+  let last: string | undefined;
+  return {
+    step(text) {
+      if (text === last) return;
+      last = text;
+      note(text);
+    },
+    task(host, task, result) {
+      if (FAILURES.has(result)) note(`${host}: ${task}: ${result}`);
+    },
+    end: async () => {},
+  };
+}
+
+interface Line {
+  title: string;
+}
+
+/** Redraws a line for the step and a line for each host. */
+export function liveProgress(hosts: readonly string[]): Progress {
+  const ended = Promise.withResolvers<void>();
+  const shown = new Map<string, (text: string) => void>();
+  const line = (name: string) => ({
+    title: name,
+    task: (_context: unknown, task: Line) => {
+      shown.set(name, (text) => {
+        task.title = text;
+      });
+      return ended.promise;
+    },
+  });
+  const STEP = 'The request waits for the operator';
+  const drawn = new Listr([STEP, ...hosts].map(line), { concurrent: true }).run();
+  const width = Math.max(0, ...hosts.map((host) => host.length));
+  return {
+    step: (text) => shown.get(STEP)?.(text),
+    task: (host, task, result) =>
+      shown.get(host)?.(
+        `${host.padEnd(width)}  ${task}${result === '' || result === 'start' ? '' : ` (${result})`}`,
+      ),
+    async end() {
+      ended.resolve();
+      await drawn;
+    },
+  };
+}

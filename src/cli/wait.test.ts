@@ -1,0 +1,131 @@
+import { expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import type { Io } from './io.ts';
+import type { Session } from './session.ts';
+import { type Awaited, waitFor } from './wait.ts';
+
+const address = { params: { region: 'default', name: 'demo' }, query: { namespace: 'default' } };
+const awaited = (more: Partial<Awaited> = {}): Awaited => ({
+  ...{ name: 'demo', address, requestId: 'ours', hosts: [], timeoutSeconds: undefined },
+  ...more,
+});
+const away = () => new CommandFailure('the server does not answer', EXIT.unavailable);
+const cluster = (status: object, operation = 'renewing') => ({
+  metadata: { name: 'demo', annotations: { 'app.kubernetes.io/operation': operation } },
+  spec: { cluster: {} },
+  status,
+});
+const operation = (result?: string) => ({
+  ...{ id: 'x', name: 'renew', requestId: 'ours', step: 'Renew', startedAt: '2026-11-29T10:00:00Z', result },
+});
+
+/** Waits while `answers` says what the server has at each reading; the last answer stays. */
+function waiting(answers: (object | undefined | Error)[], of: Awaited) {
+  const clock: ManualClock = createManualClock();
+  const notes: string[] = [];
+  let readings = 0;
+  const session: Session = {
+    call: () => Promise.reject(new Error('the wait only reads the cluster')),
+    async find(route) {
+      const answer = answers[Math.min(readings, answers.length - 1)];
+      readings += 1;
+      if (answer instanceof Error) throw answer;
+      return answer === undefined ? undefined : route.answer.parse(answer);
+    },
+    lines: (_path, _onLine, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    namespace: 'default',
+    region: 'default',
+  };
+  const io: Io = {
+    print: () => {},
+    note: (line) => notes.push(line),
+    isTerminal: false,
+    ask: async () => '',
+    input: async () => '',
+    clock,
+    signal: new AbortController().signal,
+  };
+  let end: string | undefined;
+  const ended = waitFor(session, io, of).then(
+    () => {
+      end = 'finished';
+    },
+    (error: unknown) => {
+      end = error instanceof CommandFailure ? `${error.exitCode} ${error.message}` : String(error);
+    },
+  );
+  return {
+    notes,
+    ended,
+    async pass(seconds: number) {
+      for (let second = 0; second < seconds && end === undefined; second += 1) await clock.advance(1_000);
+      return end;
+    },
+  };
+}
+
+it('prints each step once, and ends when the result is recorded', async () => {
+  const { notes, pass } = waiting(
+    [
+      cluster({}),
+      cluster({ operation: operation() }),
+      cluster({ operation: operation() }),
+      cluster({ operation: operation('finished') }),
+      cluster({ operation: operation('finished') }, 'renew-finished'),
+    ],
+    awaited(),
+  );
+  expect(await pass(10)).toBe('finished');
+  expect(notes).toEqual(['waits for the operator', 'renew: Renew', 'renew: the end is being recorded']);
+});
+
+it('waits for a server that is away, for two minutes', async () => {
+  const back = waiting(
+    [away(), away(), cluster({ operation: operation('finished') }, 'renew-finished')],
+    awaited(),
+  );
+  expect(await back.pass(10)).toBe('finished');
+  expect(back.notes).toEqual(['the server does not answer; trying again']);
+  const gone = waiting([away()], awaited());
+  expect(await gone.pass(119)).toBeUndefined();
+  expect(await gone.pass(5)).toBe('5 the server does not answer');
+});
+
+it('fails if the request needs the user, but not at once', async () => {
+  const stalled = {
+    conditions: [
+      ...[
+        {
+          type: 'Stalled',
+          status: 'True',
+          reason: 'CredentialsMissing',
+          message: 'no Secret',
+          lastTransitionTime: '',
+        },
+      ],
+    ],
+  };
+  const { pass } = waiting([cluster(stalled)], awaited());
+  expect(await pass(9)).toBeUndefined();
+  expect(await pass(5)).toBe('1 demo: CredentialsMissing: no Secret');
+});
+
+it('waits until a deleted cluster is gone, and fails if another request was deleted', async () => {
+  const deletion = awaited({ requestId: undefined });
+  expect(await waiting([cluster({}), undefined], deletion).pass(5)).toBe('finished');
+  expect(await waiting([cluster({}), undefined], awaited()).pass(5)).toBe(
+    '1 cluster demo was deleted meanwhile',
+  );
+});
+
+it('ends with the reason of a failure, and at the time limit', async () => {
+  const failed = { operation: operation('failed'), message: 'no space on 192.0.2.11' };
+  expect(await waiting([cluster(failed)], awaited()).pass(3)).toBe(
+    '1 demo: renew failed: no space on 192.0.2.11\n"matryoshka logs demo" has the log of operation x',
+  );
+  const { pass } = waiting([cluster({ operation: operation() })], awaited({ timeoutSeconds: 30 }));
+  expect(await pass(29)).toBeUndefined();
+  expect(await pass(5)).toBe('6 demo: the operation has not ended after 30 s, and goes on');
+});

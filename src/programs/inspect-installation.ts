@@ -1,0 +1,110 @@
+import { NODES } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { messageOf } from '#base/errors.ts';
+import { DEPLOYMENTS } from '#bootstrap/rollout.ts';
+import { firstEnd } from '#certificates/served-until.ts';
+import { apiServersOf } from '#controller/certificate/api-servers.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { isNotFound } from '#runtime/wire/api-error.ts';
+import type { Finding, InspectInstallation } from '../cli/doctor.ts';
+
+/** Checks an installation in its meta cluster, for `matryoshka doctor`. */
+
+const PROGRAMS = ['controller', 'server', 'webhook', 'artifacts'].map((name) => `matryoshka-${name}`);
+const SOON_MS = 30 * 86_400_000;
+const BOOTSTRAP =
+  'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
+
+interface Deployment extends KubeObject {
+  spec?: { replicas?: number };
+  status?: { availableReplicas?: number; updatedReplicas?: number };
+}
+
+interface Node extends KubeObject {
+  status?: { conditions?: { type: string; status: string; message?: string }[] };
+}
+
+async function programs(client: Client, namespace: string): Promise<Finding[]> {
+  const found = await Promise.all(
+    PROGRAMS.map(async (name): Promise<Finding[]> => {
+      const what = `deployment ${name}`;
+      const one = await client.find<Deployment>(DEPLOYMENTS, { namespace, name });
+      if (!one) return [{ what, problem: `is missing in namespace ${namespace}`, fix: BOOTSTRAP }];
+      const wanted = one.spec?.replicas ?? 1;
+      const { availableReplicas = 0 } = one.status ?? {};
+      if (wanted > 0 && availableReplicas >= wanted) return [];
+      return wanted === 0
+        ? [
+            {
+              what,
+              problem: 'is scaled to 0',
+              fix: `kubectl -n ${namespace} scale deployment/${name} --replicas=1`,
+            },
+          ]
+        : [
+            {
+              what,
+              problem: `${availableReplicas} of ${wanted} pods are available`,
+              fix: `kubectl -n ${namespace} describe pods -l app=${name}`,
+            },
+          ];
+    }),
+  );
+  return found.flat();
+}
+
+async function kinds(client: Client): Promise<Finding[]> {
+  const found = await Promise.all(
+    [KUBERNETES_CLUSTERS, HOSTS].map(async (kind): Promise<Finding[]> => {
+      try {
+        await client.list(kind, { limit: 1 });
+        return [];
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        return [{ what: `kind ${kind.kind}`, problem: 'is not installed', fix: BOOTSTRAP }];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+async function nodes(client: Client): Promise<Finding[]> {
+  const { items } = await client.list<Node>(NODES);
+  return items.flatMap(({ metadata: { name = '' }, status }) => {
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') return [];
+    const problem = `is not ready${ready?.message ? `: ${ready.message}` : ''}`;
+    return [{ what: `node ${name}`, problem, fix: `kubectl describe node ${name}` }];
+  });
+}
+
+async function certificates(client: Client, url: string, now: Date): Promise<Finding[]> {
+  const end = await firstEnd(await apiServersOf(client, url));
+  if (end.getTime() - now.getTime() > SOON_MS) return [];
+  return [
+    { what: 'certificates of the meta cluster', problem: `end at ${end.toISOString()}`, fix: BOOTSTRAP },
+  ];
+}
+
+/** Returns the problems of an installation. A meta cluster that does not answer is one. */
+export const inspectInstallation: InspectInstallation = async (kubeconfig, namespace, now) => {
+  const endpoint = await loadEndpoint({ kubeconfig });
+  const client = createClient(endpoint, { userAgent: 'matryoshka-doctor' });
+  try {
+    const found = await Promise.all([
+      programs(client, namespace),
+      kinds(client),
+      nodes(client),
+      certificates(client, endpoint.url, now),
+    ]);
+    return found.flat();
+  } catch (error) {
+    const fix = `check ${kubeconfig}, and the hosts of the meta cluster`;
+    return [{ what: 'meta cluster', problem: messageOf(error), fix }];
+  } finally {
+    await client.close();
+  }
+};

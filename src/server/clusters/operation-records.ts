@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { operationIdOf } from '#api/cluster-facts.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import { type KubernetesCluster, MAX_HISTORY } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import type { OperationDetail } from '#rest/history.ts';
+import { getOperation } from '#rest/history.ts';
+import type { Client } from '#runtime/client/client.ts';
+
+/** Reads records of operations, which the controller writes for users (docs/reference/requests.md). */
+
+const count = z.coerce.number().pipe(z.int().min(0));
+
+function json(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const { plan: planSchema, hosts: hostsSchema } = getOperation.answer.shape;
+const resultSchema = z
+  .looseObject({ hosts: hostsSchema.catch(undefined) })
+  .optional()
+  .catch(undefined);
+
+/**
+ * Returns a record as REST shows it; undefined if it is not one of this cluster: any user of the namespace may write
+ * ConfigMaps, and the id that belongs to a sequence names the Jobs whose log is shown.
+ */
+function detailOf(
+  { metadata, data = {} }: ConfigMap,
+  { uid, clusterId }: Owner,
+): OperationDetail | undefined {
+  if (!metadata.ownerReferences?.some((owner) => owner.uid === uid)) return undefined;
+  const sequence = count.safeParse(data['sequence']);
+  const attempt = count.safeParse(data['attempt']);
+  if (!sequence.success || !attempt.success) return undefined;
+  const id = operationIdOf(clusterId, sequence.data);
+  const detail = getOperation.answer.safeParse({
+    id,
+    operation: data['operation'],
+    sequence: sequence.data,
+    result: data['result'],
+    requestedBy: data['requested-by'],
+    cancelledBy: data['cancelled-by'],
+    startedAt: data['started-at'],
+    endedAt: data['ended-at'],
+    attempt: attempt.data,
+    message: data['message'] || undefined,
+    plan: planSchema.catch(undefined).parse(json(data['plan'])),
+    hosts: resultSchema.parse(json(data['deed']))?.hosts,
+    difference: data['difference']?.split('\n').filter((line) => line !== ''),
+  });
+  return detail.success && metadata.name?.endsWith(`-${id}`) ? detail.data : undefined;
+}
+
+interface Owner {
+  uid: string;
+  clusterId: string;
+}
+
+/** Returns the operations of a cluster that have a record, the newest first. */
+export async function recordedOperations(
+  client: Client,
+  { metadata }: KubernetesCluster,
+): Promise<OperationDetail[]> {
+  const { namespace, uid } = metadata;
+  const clusterId = metadata.annotations?.[annotations.clusterId];
+  if (uid === undefined || clusterId === undefined) return [];
+  const labelSelector = `${labels.purpose}=record,${labels.clusterId}=${clusterId}`;
+  const { items } = await client.list<ConfigMap>(CONFIG_MAPS, {
+    namespace,
+    labelSelector,
+    limit: 2 * MAX_HISTORY,
+  });
+  return items
+    .flatMap((record) => detailOf(record, { uid, clusterId }) ?? [])
+    .sort((one, other) => other.sequence - one.sequence);
+}
