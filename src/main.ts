@@ -1,4 +1,4 @@
-import { Command } from '@commander-js/extra-typings';
+import { Argument, Command } from '@commander-js/extra-typings';
 import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
@@ -38,7 +38,8 @@ const program = new Command('matryoshka')
 
 /** Exit code of a wrong flag, argument or file. */
 const WRONG_USE = 2;
-program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USE));
+const exits = ({ exitCode }: { exitCode: number }): never => process.exit(exitCode === 0 ? 0 : WRONG_USE);
+program.exitOverride(exits);
 
 const PROGRAMS = 'Programs of the operator:';
 const INSTALLATION = 'The installation:';
@@ -51,7 +52,7 @@ function serve<S extends z.ZodObject>(
   levelOf: (config: Readonly<z.infer<S>>) => LogLevel,
   under: Pick<Command, 'addCommand'> = program,
 ): void {
-  const command = new Command(name).helpGroup(PROGRAMS).description(description);
+  const command = new Command(name).exitOverride(exits).helpGroup(PROGRAMS).description(description);
   for (const option of optionsOf(schema)) command.addOption(option);
   command.action(async (options) => {
     const config = configFrom(schema, options);
@@ -74,7 +75,7 @@ function once<S extends z.ZodObject>(
   schema: S,
   act: (config: Readonly<z.infer<S>>, print: (line: string) => void) => Promise<void>,
 ): void {
-  const command = new Command(name).helpGroup(INSTALLATION).description(description);
+  const command = new Command(name).exitOverride(exits).helpGroup(INSTALLATION).description(description);
   for (const option of optionsOf(schema)) command.addOption(option);
   command.action((options) => act(configFrom(schema, options), (line) => process.stdout.write(`${line}\n`)));
   under.addCommand(command);
@@ -198,7 +199,7 @@ hosts.yaml:
   masterList: [{ip: 10.0.0.1}]
   nodeList: [{ip: 10.0.0.2}, {ip: 10.0.0.3}]`,
   )
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USE));
+  .exitOverride(exits);
 for (const option of optionsOf(precheckConfig)) precheck.addOption(option);
 precheck.action(async (options) => {
   process.exitCode = WRONG_USE;
@@ -208,6 +209,22 @@ precheck.action(async (options) => {
   process.exitCode = errors > 0 ? 1 : 0;
 });
 program.addCommand(precheck);
+
+program.addCommand(
+  new Command('completion')
+    .exitOverride(exits)
+    .helpGroup(INSTALLATION)
+    .description('Print the script that completes commands in a shell')
+    .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .action(async (shell) => (await import('./cli/completion.ts')).printScript(shell)),
+);
+program.addCommand(
+  new Command('complete')
+    .argument('[words...]')
+    .allowUnknownOption()
+    .action(async (words) => (await import('./cli/completion.ts')).complete(program.commands, words)),
+  { hidden: true },
+);
 
 try {
   await program.parseAsync();

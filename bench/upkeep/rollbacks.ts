@@ -1,4 +1,6 @@
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
@@ -18,8 +20,14 @@ const STEPS = [
   'Upgrade workers',
 ] as const;
 
-const until = (meta: Meta, holds: (operation: Operation | undefined) => boolean) =>
-  untilCluster(meta, NAME, (cluster) => holds(cluster?.status?.operation), OPERATION_MS);
+const until = (meta: Meta, holds: (operation: Operation | undefined, word: string) => boolean) =>
+  untilCluster(
+    meta,
+    NAME,
+    (cluster) =>
+      holds(cluster?.status?.operation, cluster?.metadata.annotations?.[annotations.operation] ?? ''),
+    OPERATION_MS,
+  );
 type Operation = NonNullable<NonNullable<KubernetesCluster['status']>['operation']>;
 
 /** Begins an upgrade, and cancels it at that step. Resolves when it has stopped. */
@@ -29,7 +37,8 @@ async function cancelled(meta: Meta, step: string): Promise<void> {
   const of = (operation: Operation | undefined) => operation?.name === 'update';
   await until(meta, (one) => of(one) && (one?.step === step || one?.result !== undefined));
   await meta.rest.raw('POST', `${PATH}/cancel`, {});
-  await until(meta, (one) => of(one) && one?.result !== undefined);
+  // The annotation follows status by a moment; until then, another request is too early.
+  await until(meta, (one, word) => of(one) && one?.result !== undefined && isResultValue(word));
   const { status: now } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
     namespace: 'default',
     name: NAME,

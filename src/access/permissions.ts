@@ -13,7 +13,7 @@ export interface User {
 
 /** An action to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
 export interface Permission {
-  verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use' | 'hook';
+  verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'delete' | 'use' | 'hook';
   group: string;
   resource: string;
   subresource?: string | undefined;
@@ -23,7 +23,7 @@ export interface Permission {
 
 /** Returns the permission for `verb` on clusters. */
 export const onClusters = (
-  verb: 'get' | 'list' | 'create' | 'update' | 'delete',
+  verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'delete',
   namespace: string | undefined,
   name?: string | undefined,
 ): Permission => ({

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { webcrypto } from 'node:crypto';
+import { createPrivateKey, type webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -53,9 +53,10 @@ export async function createServerCertificate(
   validity = validFor(SERVER_DAYS * DAY_MS),
 ): Promise<KeyPair> {
   const ca = new x509.X509Certificate(authority.cert);
+  // The chart writes keys as "EC PRIVATE KEY" (RFC 5915), bootstrap as PKCS#8.
   const signingKey = await crypto.subtle.importKey(
     'pkcs8',
-    x509.PemConverter.decodeFirst(authority.key),
+    createPrivateKey(authority.key).export({ type: 'pkcs8', format: 'der' }),
     ALGORITHM,
     false,
     ['sign'],
@@ -96,7 +97,7 @@ export function renewalOf(cert: string): Date {
 
 /**
  * A certificate for the same names and for as long as the present one, but not longer than its authority. Undefined
- * where that gains nothing, and where the present one is of another authority: somebody else takes care of it.
+ * if that gains nothing, and if the present one is of another authority: its owner renews it.
  */
 export async function renewed(authority: KeyPair, cert: string, now: Date): Promise<KeyPair | undefined> {
   const [ca, present] = [new x509.X509Certificate(authority.cert), new x509.X509Certificate(cert)];

@@ -74,6 +74,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
   expect(Object.keys(paths).sort()).toEqual(
     [
       '/api/v1/clusters',
+      '/api/v1/clusters/events',
       '/api/v1/hosts',
       cluster,
       ...[
@@ -84,6 +85,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
         'hosts',
         'operations',
         'operations/{id}',
+        'operations/{id}/events',
         'operations/{id}/logs',
         'kubeconfig',
         'logs',

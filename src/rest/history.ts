@@ -86,7 +86,8 @@ export const listOperations = route({
   example: { params, answer: { items: [example] } },
 });
 
-const onePath = clusterPath.extend({
+/** Path of an operation. */
+export const operationPath = clusterPath.extend({
   id: operationId.meta({ description: 'Id of the operation, as status.operation.id.' }),
 });
 
@@ -96,7 +97,7 @@ export const getOperation = route({
   path: `${CLUSTER_PATH}/operations/{id}`,
   summary: 'Look at an operation: its plan, and the result of each host',
   description: 'The record of an operation that runs or has ended.',
-  params: onePath,
+  params: operationPath,
   answer: detailSchema,
   errors: [404],
   example: {
@@ -119,7 +120,7 @@ export const getOperationLog = route({
   path: `${CLUSTER_PATH}/operations/{id}/logs`,
   summary: 'The log of an operation',
   description: 'Its last MiB, in the envelope. `GET …/logs` follows the one that runs.',
-  params: onePath,
+  params: operationPath,
   answer: okSchema,
   errors: [404],
   example: {

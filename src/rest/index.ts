@@ -4,6 +4,7 @@
  */
 
 import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
+import { watchClusters, watchOperation } from './events.ts';
 import { getOperation, getOperationLog, listOperations } from './history.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters, listSnapshots } from './read-routes.ts';
@@ -28,4 +29,6 @@ export const routes: readonly Route[] = [
   listOperations,
   getOperation,
   getOperationLog,
+  watchClusters,
+  watchOperation,
 ];

@@ -99,7 +99,10 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
           description: 'Success',
           headers: headersOf(it.method === 'GET' ? [] : ['Location', 'Warning']),
           content: {
-            'application/json': { schema: schemaOf(it.answer, 'output'), example: it.example.answer },
+            [it.isStream ? 'text/event-stream' : 'application/json']: {
+              schema: schemaOf(it.answer, 'output'),
+              example: it.example.answer,
+            },
             ...(it.text ? { [it.text]: { schema: { type: 'string' } } } : {}),
           },
         },
@@ -120,8 +123,8 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
     paths,
     components: {
       schemas,
-      // These responses belong to paths, not to operations: an unsupported method, a route that is not implemented yet.
-      responses: { MethodNotAllowed: error(405), NotImplemented: error(501) },
+      // This response belongs to paths, not to operations.
+      responses: { MethodNotAllowed: error(405) },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
     security: [{ token: [] }],
@@ -177,6 +180,5 @@ const WHEN: Readonly<Record<number, string>> = {
   429: 'Too many; try again after Retry-After',
   431: 'Path and headers are longer than 16 KiB',
   500: 'The server failed; its log says why',
-  501: 'The route is not implemented yet',
   503: 'The Kubernetes API does not answer; try again after Retry-After',
 };

@@ -24,6 +24,8 @@ export interface Route<
   answer: A;
   /** Second type of a success, as text. */
   text?: 'text/plain' | 'application/yaml';
+  /** Whether a success is a stream of server-sent events, whose data match `answer` (WHATWG HTML, Server-sent events). */
+  isStream?: true;
   /** Whether the body is read as in kubernetes-operator: unknown fields are ignored, `""` and null count as absent. */
   lenient: boolean;
   /** Error statuses of this route, besides those of every route. */

@@ -10,10 +10,11 @@ import { hostRoutes } from './clusters/host-routes.ts';
 import { kubeconfigRoutes } from './clusters/kubeconfig-routes.ts';
 import { operationRoutes } from './clusters/operation-routes.ts';
 import { steeringRoutes } from './clusters/steering-routes.ts';
-import { unofferedRoutes } from './http/unoffered-routes.ts';
+import { watchRoutes } from './clusters/watch-routes.ts';
 import { callbackRoutes } from './jobs/callback-routes.ts';
 import { type JobLogDeps, jobLogRoutes } from './logs/job-log-routes.ts';
 import { type LogDeps, logRoutes } from './logs/log-routes.ts';
+import { operationEventRoutes } from './logs/operation-event-routes.ts';
 
 /** Routes for users. */
 export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] = [
@@ -26,7 +27,8 @@ export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] 
   kubeconfigRoutes,
   hostRoutes,
   historyRoutes,
-  unofferedRoutes,
+  watchRoutes,
+  operationEventRoutes,
 ];
 
 /** Routes that only the pods of attempts may call; the callbacks are those of kubernetes-operator. */

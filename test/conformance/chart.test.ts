@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap, SECRETS, type Secret, secretText } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { DEPLOYMENTS } from '#bootstrap/rollout.ts';
+import { renewed } from '#certificates/certificates.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { sayOnStderr } from '#lab/artifacts/progress.ts';
@@ -194,6 +196,19 @@ describe('a release in a cluster', () => {
     const [ca, server, webhook] = await now();
     expect([ca, webhook]).toEqual([before[0], before[2]]);
     expect(server).not.toBe(before[1]);
+  });
+
+  it('has certificates that the operator can renew', async () => {
+    const pair = async (name: string) => {
+      const found = await client.get<Secret>(SECRETS, { namespace: NAMESPACE, name });
+      return { cert: secretText(found, 'tls.crt') ?? '', key: secretText(found, 'tls.key') ?? '' };
+    };
+    const [ca, server] = [await pair('matryoshka-ca'), await pair('matryoshka-server-tls')];
+    const later = new Date(Date.now() + 300 * 86_400_000);
+    const next = new X509Certificate((await renewed(ca, server.cert, later))?.cert ?? '');
+    expect(next.verify(new X509Certificate(ca.cert).publicKey)).toBe(true);
+    expect(next.checkHost(`matryoshka-server.${NAMESPACE}.svc`)).toBeDefined();
+    expect(next.checkIP('192.0.2.11')).toBe('192.0.2.11');
   });
 
   it('leaves nothing but the CRDs and its namespace when it is removed', async () => {

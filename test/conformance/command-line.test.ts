@@ -245,6 +245,15 @@ spec:
     expect((await run(['hosts', 'filed', '-o', 'name'])).out).toBe('192.0.2.20\n');
   });
 
+  it('completes commands, flags and names of clusters', async () => {
+    const completed = async (...words: string[]) =>
+      (await run(['complete', '--', ...words])).out.split('\n').map((line) => line.split('\t')[0]);
+    expect(await completed('sca')).toContain('scale');
+    expect(await completed('scale', 'filed', '--add-w')).toContain('--add-workers');
+    expect(await completed('scale', 'fi')).toContain('filed');
+    expect((await run(['completion', 'bash'])).out).toMatch(/^# bash completion for matryoshka/);
+  });
+
   it('adds hosts, with the present ones in the request', async () => {
     const { code, out } = await run(['scale', 'filed', '--add-workers', '192.0.2.21']);
     expect([code, out]).toEqual([

@@ -11,7 +11,7 @@ an earlier release: the operator renews certificates by itself.
 {{- if $kept -}}
 {{- $ca = buildCustomCert (index $kept.data "tls.crt") (index $kept.data "tls.key") -}}
 {{- else -}}
-{{- $ca = genCA "matryoshka" 3650 -}}
+{{- $ca = genCAWithKey "matryoshka" 3650 (genPrivateKey "ecdsa") -}}
 {{- end -}}
 {{- $_ := set $made "authority" $ca -}}
 {{- range $name := list "server" "webhook" -}}
@@ -30,7 +30,7 @@ an earlier release: the operator renews certificates by itself.
 {{- if and $kept $present (eq (index $annotations "ecs.yun.com/certificate-for" | default "") $for) -}}
 {{- $_ := set $made $name (dict "Cert" (index $present.data "tls.crt" | b64dec) "Key" (index $present.data "tls.key" | b64dec) "for" $for) -}}
 {{- else -}}
-{{- $pair := genSignedCert $service $ips $names 365 $ca -}}
+{{- $pair := genSignedCertWithKey $service $ips $names 365 $ca (genPrivateKey "ecdsa") -}}
 {{- $_ := set $made $name (dict "Cert" $pair.Cert "Key" $pair.Key "for" $for) -}}
 {{- end -}}
 {{- end -}}

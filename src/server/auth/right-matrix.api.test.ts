@@ -21,6 +21,7 @@ const RIGHTS = {
   delete: cluster('delete'),
   get: cluster('get'),
   list: cluster('list'),
+  watch: cluster('watch'),
   kubeconfig: cluster('get', '/kubeconfig'),
   'give a key': cluster('create', '/credentials'),
   'use the key': cluster('use', '/credentials'),
@@ -88,6 +89,8 @@ const REAL: readonly Case[] = [
   { operationId: 'listOperations', takes: [['get']] },
   { operationId: 'getOperation', takes: [['get']] },
   { operationId: 'getOperationLog', takes: [['get']] },
+  { operationId: 'watchClusters', takes: [['watch']] },
+  { operationId: 'watchOperation', takes: [['get']] },
 ];
 /** All requests, and a dry run of each that has one: it requires the same permissions. */
 const CASES: readonly Case[] = REAL.flatMap((one) =>

@@ -17,6 +17,12 @@ export interface PeopleDeps extends ServerDeps {
   auth: Auth;
 }
 
+/** Dependencies of routes that stream. */
+export interface LiveDeps extends PeopleDeps {
+  /** Aborts when the server stops, which ends all streams. */
+  closing: AbortSignal;
+}
+
 /** Adds routes for users to a scope. */
 export type PeopleRoutes = (app: FastifyInstance, deps: PeopleDeps) => void;
 

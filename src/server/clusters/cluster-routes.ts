@@ -1,23 +1,12 @@
-import type { z } from 'zod';
 import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { clusterObject } from '#rest/answers.ts';
 import { getCluster, listClusters, listSnapshots } from '#rest/read-routes.ts';
-import { isApiError } from '#runtime/wire/api-error.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
-import { unprocessable } from '../http/errors.ts';
 import { entityTagOf } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { clusterIn } from './requests.ts';
-
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Returns the object without credentials and bookkeeping. */
-function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<typeof clusterObject> {
-  const { managedFields: _fields, annotations = {}, ...kept } = metadata;
-  const { [LAST_APPLIED]: _text, ...shown } = annotations;
-  const { authConfig: _secret, ...cluster } = spec.cluster;
-  return { ...rest, metadata: { ...kept, annotations: shown }, spec: { ...spec, cluster } };
-}
+import { labelsOrRefusal } from './selection.ts';
+import { shownCluster } from './shown-cluster.ts';
 
 export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
   serve(app, getCluster, async ({ params: { region, name }, query: { namespace }, person }, reply) => {
@@ -37,19 +26,15 @@ export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
   serve(app, listClusters, async ({ query, person }) => {
     const { namespace, name, labelSelector, limit, continue: from } = query;
     await auth.allow(person, onClusters('list', namespace, name));
-    const { items, metadata } = await client
-      .list<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    const { items, metadata } = await labelsOrRefusal(labelSelector, () =>
+      client.list<KubernetesCluster>(KUBERNETES_CLUSTERS, {
         namespace,
         labelSelector,
         fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
         limit,
         continue: from,
-      })
-      .catch((error: unknown) => {
-        if (labelSelector === undefined || !isApiError(error) || error.reason !== 'BadRequest') throw error;
-        const reason = 'is not a label selector; write it like team=blue';
-        throw unprocessable([{ field: 'labelSelector', value: labelSelector, reason }]);
-      });
+      }),
+    );
     return {
       items: items.map(shownCluster),
       ...(metadata.continue ? { continue: metadata.continue } : {}),

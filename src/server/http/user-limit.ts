@@ -52,6 +52,17 @@ export const followLimit = (): UserLimit =>
         : `you follow ${own} logs, which is the limit of one user; end one, then try again`,
   });
 
+/** Limits streams of events: each holds a connection, and one to the Kubernetes API. */
+export const streamLimit = (): UserLimit =>
+  limitByUser({
+    ofOne: 16,
+    ofAll: 256,
+    tooMany: (own) =>
+      own === undefined
+        ? 'too many streams of events are open now; try again later'
+        : `you have ${own} open streams of events, which is the limit of one user; close one, then try again`,
+  });
+
 /** Limits reads of the ends of logs: each takes some MiB of memory for a moment. */
 export const logLimit = (): UserLimit =>
   limitByUser({

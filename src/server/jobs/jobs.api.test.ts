@@ -26,14 +26,17 @@ import { eventually } from '#base/testing/eventually.ts';
 import { LOG_BYTES } from '#protocol/log.ts';
 import { BROKEN_OFF } from '#rest/read-routes.ts';
 import type { Attempt } from '../testing/attempt.ts';
+import { readEvents } from '../testing/event-reader.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;
+let url: string;
 let made = 0;
 let attempt: Attempt;
 let token: string;
 beforeAll(async () => {
   world = await restWorld();
+  url = await world.app.listen({ host: '127.0.0.1', port: 0 });
 });
 afterAll(() => world.stop());
 beforeEach(async () => {
@@ -305,6 +308,48 @@ describe('the log of a Job', () => {
   });
 });
 
+describe('GET operation events', () => {
+  it('sends what the run reports, and its end; a client that was cut off gets the rest', async () => {
+    const { namespace } = world;
+    const name = `events${made}`;
+    attempt = await world.attempt(`create-${name}-1`, name);
+    token = await attempt.token();
+    await world.admin.create<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+      metadata: { namespace, name, annotations: { [annotations.operation]: 'creating' } },
+      spec: { cluster: { masterList: [{ ip: '10.9.0.1' }] } },
+    });
+    await setOperation(name, { id: name });
+    const path = `${url}/api/v1/region/default/cluster/${name}/operations/${name}/events?namespace=${namespace}`;
+    const stream = await readEvents(path, world.tokens.alice);
+    const first = event('', { event: 'play', play: 'Join hosts', message: undefined });
+    await log(0, first);
+    expect(await stream.next()).toMatchObject({
+      event: 'run',
+      id: '1.1',
+      data: { event: 'play', step: 'Join hosts', attempt: 1 },
+    });
+    const second = event('\u001b[31mred', { event: 'failed', host: '10.9.0.1', task: 'Join', seconds: 2 });
+    await log(first.length, second);
+    expect(await stream.next()).toMatchObject({
+      id: '1.2',
+      data: { event: 'failed', host: '10.9.0.1', task: 'Join', seconds: 2, message: '[31mred' },
+    });
+    stream.close();
+    await log(first.length + second.length, event('last'));
+    await setOperation(name, { id: name, result: 'failed' });
+    const again = await readEvents(path, world.tokens.alice, '1.2');
+    const rest = await again.until(({ event: kind }) => kind === 'end');
+    expect(rest).toMatchObject([
+      { event: 'run', id: '1.3', data: { message: 'last' } },
+      { event: 'end', data: { event: 'end', message: 'failed' } },
+    ]);
+    expect(await again.next()).toBeUndefined();
+    const other = path.replace(`operations/${name}`, 'operations/other');
+    expect((await readEvents(other, world.tokens.alice)).status).toBe(404);
+    expect((await readEvents(path, world.tokens.mallory)).status).toBe(403);
+  });
+});
+
 describe('GET logs', () => {
   it('returns the log in the envelope, or live until the operation ends', async () => {
     const { namespace } = world;
@@ -320,7 +365,6 @@ describe('GET logs', () => {
     const now = async () => (await world.call(world.tokens.alice, 'GET', path)).body;
     expect(await now()).toEqual({ code: 'OK', message: 'the request waits for the controller\n' });
 
-    const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
     const authorization = `Bearer ${world.tokens.alice}`;
     const response = await fetch(`${url}/api/v1${path}&follow=true`, {
       headers: { authorization },

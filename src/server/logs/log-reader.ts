@@ -57,12 +57,27 @@ export function sharedReads(client: Client, logs: Pick<LogSource, 'read'>, clock
   };
 }
 
-type Logged = Pick<OperationStatus, 'name' | 'id' | 'attempt'>;
+/** The operation of a log, with its last attempt. */
+export type Logged = Pick<OperationStatus, 'name' | 'id' | 'attempt'>;
 
 /** Returns the names of an operation's Jobs, one for each attempt. */
-function jobsOf({ name, id, attempt }: Logged): string[] {
+export function jobsOf({ name, id, attempt }: Logged): string[] {
   const prefix = findOperation(name)?.prefix ?? name;
   return Array.from({ length: attempt }, (_, index) => `${prefix}-${id}-${index + 1}`);
+}
+
+/** Returns a generator that reads the lines of one attempt's log from where it stopped. */
+export function lineCursor(job: string): (read: LogSource['read']) => AsyncGenerator<string> {
+  let at: LogPosition = START;
+  let rest = '';
+  return async function* (read) {
+    for (let piece = await read(job, at); piece; piece = await read(job, at)) {
+      const lines = (rest + piece.text).split('\n');
+      rest = lines.pop() ?? '';
+      at = piece.next;
+      yield* lines.filter((line) => line !== '');
+    }
+  };
 }
 
 type ReadPiece = LogSource['read'];

@@ -5,7 +5,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
 import { getOperationLog } from '#rest/history.ts';
 import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/read-routes.ts';
-import type { PeopleDeps } from '../auth/route-deps.ts';
+import type { LiveDeps } from '../auth/route-deps.ts';
 import { recordedOperations } from '../clusters/operation-records.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
@@ -35,10 +35,8 @@ async function* until(
   }
 }
 
-export interface LogDeps extends PeopleDeps {
+export interface LogDeps extends LiveDeps {
   logs: LogStore;
-  /** Aborts when the server stops, which ends all streams. */
-  closing: AbortSignal;
 }
 
 export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {

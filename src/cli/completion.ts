@@ -1,0 +1,66 @@
+import completions, { script } from '@bomb.sh/tab';
+import { allClusters } from './clusters.ts';
+import { connectionOptions } from './options.ts';
+import { withSession } from './session.ts';
+
+/** Completion of commands, flags and names of clusters in bash, zsh, fish and PowerShell. */
+
+/** The parts of a command that are completed. */
+interface Completable {
+  name(): string;
+  description(): string;
+  summary(): string;
+  readonly options: readonly {
+    long?: string | undefined;
+    short?: string | undefined;
+    description: string;
+    required: boolean;
+    optional: boolean;
+  }[];
+  readonly registeredArguments: readonly { name(): string }[];
+  readonly commands: readonly Completable[];
+}
+
+const NAME = 'matryoshka';
+const CLUSTER = 'cluster';
+/** A user waits for the names. */
+const NAMES_MS = 2_000;
+
+/** Prints the script that a shell loads. */
+export const printScript = (shell: string): void => script(shell, NAME, NAME);
+
+/** Returns the names of the clusters of the user; none if the server does not answer soon. */
+async function namesOfClusters(): Promise<string[]> {
+  const late = new Promise<string[]>((resolve) => setTimeout(resolve, NAMES_MS, []).unref());
+  const names = withSession(connectionOptions.parse({}), async (session) =>
+    (await allClusters(session, session.namespace)).map(({ cluster }) => cluster.metadata.name),
+  ).catch(() => []);
+  return Promise.race([names, late]);
+}
+
+/** Prints what may follow the words of an unfinished command, as the script of the shell reads it. */
+export async function complete(commands: readonly Completable[], words: readonly string[]): Promise<void> {
+  const [first, ...rest] = words;
+  const called = commands.find((command) => command.name() === first);
+  const takesCluster = called?.registeredArguments.some((argument) => argument.name() === CLUSTER) ?? false;
+  // The cluster is the first argument, so names are needed for the second word alone.
+  const names = takesCluster && rest.length === 1 ? await namesOfClusters() : [];
+  const add = (command: Completable, path: string): void => {
+    const target = completions.command(path, command.summary() || command.description());
+    for (const { long, short, description, required, optional } of command.options) {
+      if (long === undefined) continue;
+      const letter = short?.slice(1);
+      // A handler tells the library that a value follows.
+      if (required || optional) target.option(long.slice(2), description, () => {}, letter);
+      else if (letter === undefined) target.option(long.slice(2), description);
+      else target.option(long.slice(2), description, letter);
+    }
+    for (const argument of command.registeredArguments)
+      target.argument(argument.name(), (answer) => {
+        if (argument.name() === CLUSTER) for (const name of names) answer(name, '');
+      });
+    for (const child of command.commands) add(child, `${path} ${child.name()}`);
+  };
+  for (const command of commands) add(command, command.name());
+  completions.parse([...words]);
+}
