@@ -2,6 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 HOSTS ?= 4
 STAGE ?= 5
+PREFIX ?= /usr/local
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile
@@ -15,7 +16,7 @@ setup: node_modules/.package-lock.json ## install what the checkout needs
 demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
 	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
 lint: setup ## format, lint, types, import rules, unused code, shell scripts
-	biome check . && tsc --noEmit && depcruise src lab test bench deploy docs && knip && node test/shell-lint.ts && node test/commit-subjects.ts
+	biome check . && tsc --noEmit && tsc --noEmit -p dashboard && depcruise src lab test bench deploy docs && knip && node test/shell-lint.ts && node test/commit-subjects.ts
 docs: setup ## generate reference pages, check all links, build the documentation site into site/
 	node docs/site/generate.ts
 	node docs/site/build.ts site
@@ -39,6 +40,8 @@ e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files a
 	F='$(F)' $(if $(T),T='$(T)') node test/e2e/main.ts
 conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4, UPGRADE=1); CYCLONUS=1: network policies instead
 	node test/conformance-cluster/main.ts
+chart-cluster: setup ## the Helm chart in a cluster of plain kubeadm: install, upgrade, remove (KEEP=1)
+	node test/chart-cluster/main.ts
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
 	node --expose-gc bench/runtime/main.ts
 bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
@@ -52,5 +55,11 @@ bench-upkeep: setup ## clusters that last: an upgrade against kubeadm by hand an
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/upkeep/main.ts
 bench-addons: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes)
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/addons/main.ts
+bench-people: setup ## the command line against bare node
+	node bench/people/main.ts
+install: setup ## the command line as PREFIX/bin/matryoshka and kubectl-matryoshka (PREFIX=/usr/local; needs Node 24 on the PATH)
+	node deploy/bundle.ts dist
+	install -D -m 755 dist/matryoshka.js $(PREFIX)/bin/matryoshka
+	ln -sf matryoshka $(PREFIX)/bin/kubectl-matryoshka
 
-.PHONY: help setup demo lint docs lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-upkeep bench-addons
+.PHONY: help setup demo lint docs lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster chart-cluster bench bench-fleet bench-create bench-operations bench-upkeep bench-addons bench-people install

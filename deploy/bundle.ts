@@ -1,6 +1,7 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { buildPage } from './page.ts';
 
 /**
  * Makes dist/: one file a program, and the node that runs them. Bundled, not minified: a start costs a third of the
@@ -60,6 +61,7 @@ await build({
   entryPoints: [join(root, 'src/ansibleinit/main.ts')],
   outfile: join(dist, 'ansibleinit.js'),
 });
+await buildPage(join(dist, 'page'));
 copyFileSync(join(root, 'node_modules/node/bin/node'), join(dist, 'node'));
 for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
   cpSync(join(root, 'node_modules', part), join(dist, 'node_modules', part), { recursive: true });

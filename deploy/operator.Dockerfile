@@ -7,6 +7,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends haproxy && rm -
 COPY dist/node /usr/local/bin/node
 COPY dist/matryoshka.js /opt/matryoshka/matryoshka.js
 COPY dist/static /opt/matryoshka/static
+COPY dist/page /opt/matryoshka/page
 COPY dist/proto /opt/matryoshka/proto
 COPY dist/host /opt/matryoshka/host
 USER 10001:10001

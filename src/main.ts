@@ -2,6 +2,7 @@ import { Argument, Command } from '@commander-js/extra-typings';
 import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
+import { plainLines } from '#base/plain-text.ts';
 import type { Manager } from '#runtime/process/manager.ts';
 import { clientCommands } from './cli/commands.ts';
 import { CommandFailure } from './cli/failure.ts';
@@ -231,6 +232,6 @@ try {
   process.exit();
 } catch (error) {
   const isKnown = error instanceof UsageError || error instanceof CommandFailure;
-  process.stderr.write(`${isKnown ? error.message : `matryoshka: ${messageOf(error)}`}\n`);
+  process.stderr.write(`${plainLines(isKnown ? error.message : `matryoshka: ${messageOf(error)}`)}\n`);
   process.exit(error instanceof CommandFailure ? error.exitCode : (process.exitCode ?? 1));
 }

@@ -10,7 +10,8 @@ export const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform(
 /** Letters of options with a short form, such as `-o`. */
 export const SHORT = z.registry<{ letter: string }>();
 
-const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const kebab = (key: string): string =>
+  key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 interface Described {
   flag: string;

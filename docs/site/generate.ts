@@ -5,6 +5,7 @@ import { addons } from '#addons/index.ts';
 import { hostCrd, kubernetesClusterCrd } from '#api/crd.ts';
 import { isJsonSchema, type JsonSchema } from '#api/structural-schema.ts';
 import { fleetMetrics } from '#controller/cluster/metrics.ts';
+import { ERRORS } from '#rest/errors.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { requestMetrics } from '#server/http/request-metrics.ts';
 import { CONNECTION, clientCommands, EXIT_MEANINGS, examplesOf } from '../../src/cli/commands.ts';
@@ -153,6 +154,23 @@ function configurationPage(): string {
   ].join('\n');
 }
 
+function errorsPage(): string {
+  return [
+    '# Errors',
+    '',
+    'All errors of the REST API, by the name that `type` has in problem details',
+    '([REST](rest.md#errors)).',
+    `${NOTE}`,
+    '',
+    '| name | status | meaning | what to do |',
+    '|---|---|---|---|',
+    ...Object.entries(ERRORS).map(
+      ([kind, { status, title, advice }]) => `| \`${kind}\` | ${status} | ${title} | ${advice} |`,
+    ),
+    '',
+  ].join('\n');
+}
+
 /** Commands are listed here and not called. */
 const NO_META_CLUSTER = { loadBackup: async () => {}, inspect: async () => [] };
 
@@ -211,6 +229,7 @@ async function metricsPage(): Promise<string> {
   fleetMetrics(registry, {
     clusters: { list: () => [], addHandler: () => () => {} },
     hosts: { list: () => [] },
+    isLeading: () => true,
   });
   const rows = (await registry.getMetricsAsJSON()).map(
     ({ name, help, type }) => `| \`${name}\` | ${type} | ${help} |`,
@@ -235,6 +254,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'fields.md': fieldsPage(),
     'configuration.md': configurationPage(),
     'command-line.md': commandLinePage(),
+    'errors.md': errorsPage(),
     'metrics.md': await metricsPage(),
   };
 }

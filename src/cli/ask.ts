@@ -25,6 +25,8 @@ export interface Request {
   body: Readonly<Record<string, unknown>>;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: string | undefined;
+  /** Uid of the cluster, if the request deletes it. */
+  deletes?: string | undefined;
 }
 
 type Options = z.output<z.ZodObject<typeof requestOptions>>;
@@ -70,12 +72,24 @@ export async function request(session: Session, io: Io, asked: Request, options:
     return;
   }
   const { requestId } = await call(approved);
-  const what = route.operationId === 'deleteCluster' ? 'deletion' : route.summary.toLowerCase();
+  const isDeletion = route.operationId === 'deleteCluster';
+  const what = isDeletion ? 'deletion' : route.summary.toLowerCase();
   if (!options.wait) {
     io.print(`cluster ${name}: requested (${what})`);
     io.note(`"matryoshka logs -f ${name}" shows the work, "matryoshka get ${name}" how it stands`);
     return;
   }
-  await waitFor(session, io, { name, address, requestId, hosts, timeoutSeconds: options.timeout });
+  if (!isDeletion && requestId === undefined)
+    throw new CommandFailure(
+      `cluster ${name}: requested (${what}); this server is too old for --wait`,
+      EXIT.unavailable,
+    );
+  await waitFor(session, io, {
+    ...{ name, address, hosts, timeoutSeconds: options.timeout },
+    what:
+      isDeletion || requestId === undefined
+        ? { kind: 'deletion', uid: asked.deletes }
+        : { kind: 'operation', requestId },
+  });
   io.print(`cluster ${name}: finished (${what})`);
 }

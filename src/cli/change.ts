@@ -36,7 +36,8 @@ export function changeCluster(
   return withSession(options, async (session) => {
     const { cluster, address } = await clusterNamed(session, name);
     const { operation, body = {}, danger } = change(cluster);
-    await request(session, io, { name, route: routeOf(operation), address, body, danger }, options);
+    const deletes = cluster.metadata.uid;
+    await request(session, io, { name, route: routeOf(operation), address, body, danger, deletes }, options);
   });
 }
 
@@ -106,6 +107,20 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
   };
 }
 
+/** Losses by the retry of an operation. */
+const RETRY_DANGER: Readonly<Partial<Record<OperationName, (name: string) => string>>> = {
+  delete: deletionDanger,
+  'scale-down': (name) => `the hosts that leave cluster ${name} will be drained, removed and reset`,
+  replace: (name) => `the host that is replaced will be removed from cluster ${name} and reset`,
+  restore: (name) =>
+    `everything that was written to the API of cluster ${name} since the snapshot will be lost`,
+};
+
+/** Returns what a deletion loses. */
+export function deletionDanger(name: string): string {
+  return `cluster ${name} will be deleted, and its hosts will be reset with all data of the cluster`;
+}
+
 /** Returns the retry of the operation that failed last. */
 export function retryOf({ metadata: { name }, status }: Cluster): Change {
   const operation = z.string().safeParse(status.operation?.name);
@@ -113,5 +128,5 @@ export function retryOf({ metadata: { name }, status }: Cluster): Change {
   const known = operation.data === 'create' || operation.data === 'delete' ? operation.data : failed;
   if (known === undefined || status.operation?.result === 'finished')
     throw new CommandFailure(`the last operation of cluster ${name} has not failed`, EXIT.refused);
-  return { operation: known, body: { retry: true } };
+  return { operation: known, body: { retry: true }, danger: RETRY_DANGER[known]?.(name) };
 }

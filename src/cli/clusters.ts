@@ -13,6 +13,8 @@ const clusterSchema = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
     namespace: z.string().default('default'),
+    uid: z.string().optional(),
+    generation: z.number().optional(),
     creationTimestamp: z.string().optional(),
     deletionTimestamp: z.string().optional(),
     annotations: z.record(z.string(), z.string()).default({}),
@@ -68,7 +70,7 @@ export interface Address {
   query: { namespace: string };
 }
 
-/** Returns the cluster, and the object as the server has it. */
+/** A cluster, and the object as the server has it. */
 export interface Found {
   cluster: Cluster;
   object: unknown;
@@ -83,14 +85,19 @@ const foundAt = (object: unknown, { params, query }: Address): Found => ({
   address: { params, query },
 });
 
+/** Returns the cluster at an address; undefined if there is none. */
+export async function clusterAt(session: Session, address: Address): Promise<Found | undefined> {
+  const object = await session.find(getCluster, address);
+  return object === undefined ? undefined : foundAt(object, address);
+}
+
 /** Returns a cluster; undefined if there is none. Without --region, the server is asked for its region. */
-export async function findCluster(session: Session, name: string): Promise<Found | undefined> {
+async function findCluster(session: Session, name: string): Promise<Found | undefined> {
   const { namespace, region } = session;
   const at = (where: string): Address => ({ params: { region: where, name }, query: { namespace } });
   const address = at(region ?? NO_REGION);
-  const object = await session.find(getCluster, address);
-  if (object !== undefined) return foundAt(object, address);
-  if (region !== undefined) return undefined;
+  const found = await clusterAt(session, address);
+  if (found || region !== undefined) return found;
   const [other] = await sameName(session, name);
   return other === undefined ? undefined : foundAt(other, at(clusterSchema.parse(other).spec.cluster.region));
 }

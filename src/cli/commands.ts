@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings';
 import { z } from 'zod';
-import { configFrom, flagsOf, SHORT, SWITCH } from '../options.ts';
+import { configFrom, flagsOf, kebab, SHORT, SWITCH } from '../options.ts';
 import type { InspectInstallation } from './doctor.ts';
 import { EXIT, wrongUse } from './failure.ts';
 import type { Io } from './io.ts';
@@ -51,6 +51,7 @@ function clientCommand<S extends z.ZodObject>(name: string, it: ClientCommand<S>
   const run = async (given: readonly unknown[], options: unknown) => {
     process.exitCode = EXIT.usage;
     const config = configFrom(it.options, options);
+    process.exitCode = EXIT.failed;
     const { terminalIo } = await import('./terminal.ts');
     await it.run(
       given.flatMap((one) => (typeof one === 'string' ? [one] : [])),
@@ -88,18 +89,14 @@ const drainOf = ({ drainTimeout, force, deleteEmptydirData }: z.output<z.ZodObje
 const changing = () => import('./change.ts');
 
 /** A command that requests an operation which needs nothing but the cluster. */
-const plain = (
-  operation: 'rollback' | 'snapshot' | 'renew' | 'rotate' | 'repair',
-  summary: string,
-  danger?: (name: string) => string,
-) =>
+const plain = (operation: 'rollback' | 'snapshot' | 'renew' | 'rotate' | 'repair', summary: string) =>
   clientCommand(operation, {
     usage: CLUSTER,
     summary,
     options: asked,
     examples: [`matryoshka ${operation} demo --wait`, `matryoshka ${operation} demo --dry-run`],
     run: async ([name = ''], options, io) =>
-      (await changing()).changeCluster(name, options, io, () => ({ operation, danger: danger?.(name) })),
+      (await changing()).changeCluster(name, options, io, () => ({ operation })),
   });
 
 /** Loads a backup of an installation into a new meta cluster. */
@@ -199,11 +196,14 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
     ],
     run: async ([name = ''], options, io) => {
       const { changeCluster, scaleOf } = await changing();
+      const { drain: settings } = drainOf(options);
+      if (settings !== undefined && options.remove === undefined)
+        throw wrongUse('--drain-timeout, --force and --delete-emptydir-data: are only for --remove');
       await changeCluster(name, options, io, (cluster) => {
         const { operation, body, danger } = scaleOf(cluster, options);
         return {
           operation,
-          body: { ...body, ...(operation === 'scale-down' ? drainOf(options) : {}) },
+          body: { ...body, ...drainOf(options) },
           danger,
         };
       });
@@ -283,7 +283,13 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
       if (name === undefined) {
         if (from === undefined)
           throw wrongUse('there is no cluster; name one, or give the file of an installation with --from');
-        await loadBackup(options, io);
+        const { identity, kubeconfig, operatorNamespace, ...others } = options;
+        const wrong = Object.entries({ ...others, from: undefined }).find(
+          ([, value]) => value !== undefined && value !== false,
+        );
+        if (wrong)
+          throw wrongUse(`--${kebab(wrong[0])}: is for the restore of a cluster; with --from, leave it out`);
+        await loadBackup({ from, identity, kubeconfig, operatorNamespace }, io);
         return;
       }
       if (from !== undefined)
@@ -305,11 +311,13 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
     summary: 'Delete a cluster and reset its hosts',
     options: asked,
     examples: ['matryoshka delete demo --wait'],
-    run: async ([name = ''], options, io) =>
-      (await changing()).changeCluster(name, options, io, () => ({
+    run: async ([name = ''], options, io) => {
+      const { changeCluster, deletionDanger } = await changing();
+      await changeCluster(name, options, io, () => ({
         operation: 'delete',
-        danger: `cluster ${name} will be deleted, and its hosts will be reset with all data of the cluster`,
-      })),
+        danger: deletionDanger(name),
+      }));
+    },
   }),
   clientCommand('retry', {
     usage: CLUSTER,
@@ -320,6 +328,23 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
       const { changeCluster, retryOf } = await changing();
       await changeCluster(name, options, io, retryOf);
     },
+  }),
+  clientCommand('plan', {
+    usage: CLUSTER,
+    summary: 'Show the plan of a dry run that waits for an approval',
+    options: connectionOptions,
+    examples: ['matryoshka plan demo'],
+    run: async ([name = ''], options, io) => (await import('./plan.ts')).showPlan(name, options, io),
+  }),
+  clientCommand('approve', {
+    usage: CLUSTER,
+    summary: 'Approve the plan of a dry run, which starts its operation',
+    options: connectionOptions.extend({
+      hash: z.string().optional().describe('Hash of the plan that you approve; default: the one that waits'),
+      yes: SWITCH.default(false).describe('Do not ask').register(SHORT, { letter: 'y' }),
+    }),
+    examples: ['matryoshka approve demo'],
+    run: async ([name = ''], options, io) => (await import('./plan.ts')).approve(name, options, io),
   }),
   clientCommand('cancel', {
     usage: CLUSTER,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -39,6 +40,8 @@ export function readConfigFile(path: string): ConfigFile {
 /** Replaces the file. Only its owner can read it, since it has the token. */
 export function writeConfigFile(path: string, content: ConfigFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, stringify(content), { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  // A file that exists would keep its mode, and a link would lead elsewhere.
+  const next = `${path}.${randomUUID()}`;
+  writeFileSync(next, stringify(content), { mode: 0o600, flag: 'wx' });
+  renameSync(next, path);
 }

@@ -29,9 +29,15 @@ interface Creation {
 const objectSchema = z.looseObject({
   apiVersion: z.literal('ecs.yun.com/v1', { error: 'is not "ecs.yun.com/v1"' }),
   kind: z.literal('KubernetesCluster', { error: 'is not "KubernetesCluster"' }),
-  metadata: z.looseObject({ name: z.string({ error: 'is missing' }), namespace: z.string().optional() }),
+  metadata: z.looseObject({
+    name: z.string({ error: 'is missing' }),
+    namespace: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
   spec: z.looseObject({ cluster: z.looseObject({ region: z.string().optional() }) }),
 });
+
+const OPERATION = 'app.kubernetes.io/operation';
 
 /** Names in the body of fields of `spec.cluster`. */
 const BODY_NAMES: Readonly<Record<string, string>> = { timeout_mins: 'timeoutMins' };
@@ -50,7 +56,13 @@ function creationOf(object: unknown, from: string): Creation {
     Object.entries(fields).map(([key, value]) => [BODY_NAMES[key] ?? key, value]),
   );
   const known = createBody.shape;
+  const { name: _name, namespace: _namespace, annotations: given, ...more } = metadata;
   const unknown = [
+    ...Object.keys(more).map((key) => `metadata.${key}`),
+    // Every creation by REST is a request to create.
+    ...Object.keys(given ?? {})
+      .filter((key) => key !== OPERATION)
+      .map((key) => `metadata.annotations[${key}]`),
     ...Object.keys(others).map((key) => `spec.${key}`),
     ...Object.keys(body)
       .filter((key) => !(key in known))

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf } from '#base/errors.ts';
+import { plainText } from '#base/plain-text.ts';
 import { type Parts, type RestAnswer, type RestClient, restClient } from '#rest/client.ts';
 import { NotFollowed } from '#rest/follow.ts';
 import { type Https, overHttps } from '#rest/https.ts';
@@ -98,7 +99,10 @@ function unreachable(url: string, error: unknown): CommandFailure {
   );
 }
 
-/** Opens the session for the time of `work`. */
+/** Beginning of a header `Warning` (RFC 7234, 5.5). */
+const WARNING_CODE = /^[0-9]{3} \S+ /;
+
+/** Opens the session for the time of `work`. Warnings of the server go to standard error. */
 export async function withSession<T>(
   options: ConnectionOptions,
   work: (session: Session) => Promise<T>,
@@ -115,6 +119,10 @@ export async function withSession<T>(
     work,
   );
 }
+
+const warn = (text: string): void => {
+  process.stderr.write(`${plainText(text)}\n`);
+};
 
 /** Connects to a server with a token. */
 export async function connected<T>(
@@ -139,6 +147,8 @@ export async function connected<T>(
       .call(route, parts)
       .catch((error: unknown) => Promise.reject(unreachable(url, error)));
     if (!answer.ok) throw refusal(answer.status, answer.error);
+    const { warning } = answer.headers;
+    if (typeof warning === 'string') warn(warning.replace(WARNING_CODE, 'Warning: '));
     return answer.body;
   };
   const session: Session = {

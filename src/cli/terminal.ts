@@ -2,7 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '#base/clock.ts';
+import { plainLines } from '#base/plain-text.ts';
+import { CommandFailure } from './failure.ts';
 import type { Io } from './io.ts';
+
+/** Exit code of a command that Ctrl-C ends (bash, Exit Status: 128 and the number of the signal). */
+const INTERRUPTED = 130;
+const GRACE_MS = 1_000;
 
 async function ask(question: string, isSecret: boolean, signal: AbortSignal): Promise<string> {
   process.stderr.write(question);
@@ -21,11 +27,16 @@ async function ask(question: string, isSecret: boolean, signal: AbortSignal): Pr
 export function terminalIo(): Io {
   const interrupted = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => interrupted.abort(new Error('interrupted')));
+    process.once(name, () => {
+      process.exitCode = INTERRUPTED;
+      interrupted.abort(new CommandFailure('interrupted', INTERRUPTED));
+      // A command that waits for something else ends all the same.
+      setTimeout(() => process.exit(INTERRUPTED), GRACE_MS).unref();
+    });
   const { signal } = interrupted;
   return {
-    print: (line) => process.stdout.write(`${line}\n`),
-    note: (line) => process.stderr.write(`${line}\n`),
+    print: (line) => process.stdout.write(`${plainLines(line)}\n`),
+    note: (line) => process.stderr.write(`${plainLines(line)}\n`),
     isTerminal: process.stdout.isTTY && process.stdin.isTTY,
     ask: (question, isSecret = false) => ask(question, isSecret, signal),
     input: () => text(process.stdin),

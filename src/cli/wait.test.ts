@@ -7,26 +7,34 @@ import { type Awaited, waitFor } from './wait.ts';
 
 const address = { params: { region: 'default', name: 'demo' }, query: { namespace: 'default' } };
 const awaited = (more: Partial<Awaited> = {}): Awaited => ({
-  ...{ name: 'demo', address, requestId: 'ours', hosts: [], timeoutSeconds: undefined },
+  ...{ name: 'demo', address, hosts: [], timeoutSeconds: undefined },
+  what: { kind: 'operation', requestId: 'ours' },
   ...more,
 });
 const away = () => new CommandFailure('the server does not answer', EXIT.unavailable);
-const cluster = (status: object, operation = 'renewing') => ({
-  metadata: { name: 'demo', annotations: { 'app.kubernetes.io/operation': operation } },
+const cluster = (status: object, operation = 'renewing', requestId = 'ours') => ({
+  metadata: {
+    ...{ name: 'demo', uid: 'here', generation: 2 },
+    annotations: { 'app.kubernetes.io/operation': operation, 'ecs.yun.com/request-id': requestId },
+  },
   spec: { cluster: {} },
   status,
 });
-const operation = (result?: string) => ({
-  ...{ id: 'x', name: 'renew', requestId: 'ours', step: 'Renew', startedAt: '2026-11-29T10:00:00Z', result },
+const operation = (result?: string, requestId = 'ours') => ({
+  ...{ id: 'x', name: 'renew', requestId, step: 'Renew', startedAt: '2026-11-29T10:00:00Z', result },
+});
+const record = (result: string, requestId = 'ours') => ({
+  ...{ id: 'x', operation: 'renew', sequence: 3, result, requestId, attempt: 1, message: 'no space' },
+  startedAt: '2026-11-29T10:00:00Z',
 });
 
-/** Waits while `answers` says what the server has at each reading; the last answer stays. */
-function waiting(answers: (object | undefined | Error)[], of: Awaited) {
+/** Waits while `answers` says what the server has at each reading; the last answer stays. `records`: of operations. */
+function waiting(answers: (object | undefined | Error)[], of: Awaited, records: object[] = []) {
   const clock: ManualClock = createManualClock();
   const notes: string[] = [];
   let readings = 0;
   const session: Session = {
-    call: () => Promise.reject(new Error('the wait only reads the cluster')),
+    call: async (route) => route.answer.parse({ items: records }),
     async find(route) {
       const answer = answers[Math.min(readings, answers.length - 1)];
       readings += 1;
@@ -93,28 +101,55 @@ it('waits for a server that is away, for two minutes', async () => {
   expect(await gone.pass(5)).toBe('5 the server does not answer');
 });
 
-it('fails if the request needs the user, but not at once', async () => {
-  const stalled = {
-    conditions: [
-      ...[
-        {
-          type: 'Stalled',
-          status: 'True',
-          reason: 'CredentialsMissing',
-          message: 'no Secret',
-          lastTransitionTime: '',
-        },
-      ],
-    ],
-  };
-  const { pass } = waiting([cluster(stalled)], awaited());
-  expect(await pass(9)).toBeUndefined();
-  expect(await pass(5)).toBe('1 demo: CredentialsMissing: no Secret');
+const stalled = (reason: string, observedGeneration = 2) => ({
+  conditions: [
+    {
+      ...{
+        type: 'Stalled',
+        status: 'True',
+        reason,
+        message: 'so',
+        lastTransitionTime: '',
+        observedGeneration,
+      },
+    },
+  ],
 });
 
-it('waits until a deleted cluster is gone, and fails if another request was deleted', async () => {
-  const deletion = awaited({ requestId: undefined });
+it('fails if the request needs the user, but not at once', async () => {
+  const { pass } = waiting([cluster(stalled('CredentialsMissing'))], awaited());
+  expect(await pass(9)).toBeUndefined();
+  expect(await pass(5)).toBe('1 demo: CredentialsMissing: so');
+});
+
+it('does not take the end of the last operation, or what was said of an older spec, for an obstacle', async () => {
+  for (const status of [stalled('OperationFailed'), stalled('Cancelled'), stalled('InvalidSpec', 1)])
+    expect(await waiting([cluster(status)], awaited()).pass(60)).toBeUndefined();
+});
+
+it('finds the result of its operation after another one has begun', async () => {
+  const later = cluster({ operation: operation(undefined, 'theirs') }, 'snapshotting', 'theirs');
+  const seen = cluster({ operation: operation() });
+  expect(await waiting([seen, later], awaited(), [record('finished')]).pass(5)).toBe('finished');
+  expect(await waiting([seen, later], awaited(), [record('failed')]).pass(5)).toMatch(
+    /^1 demo: renew failed: no space/,
+  );
+  const replaced = waiting([later], awaited(), [record('finished', 'theirs')]);
+  expect(await replaced.pass(9)).toBeUndefined();
+  expect(await replaced.pass(5)).toBe('1 demo: another request has replaced this one before it began');
+});
+
+it('waits until a deleted cluster is gone, or another one has its name', async () => {
+  const deletion = awaited({ what: { kind: 'deletion', uid: 'here' } });
   expect(await waiting([cluster({}), undefined], deletion).pass(5)).toBe('finished');
+  const another = { ...cluster({}), metadata: { name: 'demo', uid: 'new', annotations: {} } };
+  expect(await waiting([cluster({}), another], deletion).pass(5)).toBe('finished');
+  const { pass } = waiting(
+    [cluster({ operation: { ...operation('failed'), name: 'delete' }, message: 'away' })],
+    deletion,
+  );
+  expect(await pass(9)).toBeUndefined();
+  expect(await pass(5)).toMatch(/^1 demo: delete failed: away/);
   expect(await waiting([cluster({}), undefined], awaited()).pass(5)).toBe(
     '1 cluster demo was deleted meanwhile',
   );
@@ -123,7 +158,7 @@ it('waits until a deleted cluster is gone, and fails if another request was dele
 it('ends with the reason of a failure, and at the time limit', async () => {
   const failed = { operation: operation('failed'), message: 'no space on 192.0.2.11' };
   expect(await waiting([cluster(failed)], awaited()).pass(3)).toBe(
-    '1 demo: renew failed: no space on 192.0.2.11\n"matryoshka logs demo" has the log of operation x',
+    '1 demo: renew failed: no space on 192.0.2.11\n"matryoshka logs demo --operation x" has its log',
   );
   const { pass } = waiting([cluster({ operation: operation() })], awaited({ timeoutSeconds: 30 }));
   expect(await pass(29)).toBeUndefined();

@@ -1,7 +1,8 @@
 import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { sleep } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
-import { type Address, type Cluster, findCluster } from './clusters.ts';
+import { listOperations } from '#rest/history.ts';
+import { type Address, type Cluster, clusterAt } from './clusters.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
 import { liveProgress, type Progress, plainProgress } from './progress.ts';
@@ -10,59 +11,104 @@ import type { Session } from './session.ts';
 const POLL_MS = 1_000;
 /** A server may be away for this time: while it is replaced, or restarts. */
 const AWAY_MS = 120_000;
-/** A request that the operator does not begin for this time, and for a reason that needs the user, has failed. */
-const STALLED_MS = 10_000;
+/** A request that does not begin for this time, for a reason that needs the user, has failed. */
+const PATIENCE_MS = 10_000;
 
 /** The operation that a command waits for. */
 export interface Awaited {
   name: string;
   address: Address;
-  /** Undefined: the deletion. */
-  requestId: string | undefined;
+  /** `uid`: of the cluster that is deleted; one of the same name that was made since is another. */
+  what: { kind: 'operation'; requestId: string } | { kind: 'deletion'; uid: string | undefined };
   hosts: readonly string[];
   timeoutSeconds: number | undefined;
 }
 
+/** State of the awaited operation. `stuck`: it fails if this lasts. */
+type Standing =
+  | { kind: 'goes on' | 'stuck'; text: string }
+  | { kind: 'finished' }
+  | { kind: 'failed'; text: string };
+
+const REQUEST_ID = 'ecs.yun.com/request-id';
+const OPERATION = 'app.kubernetes.io/operation';
+const ASKED: ReadonlySet<string> = new Set(Object.values(OPERATION_VALUES).map(({ asked }) => asked));
+/** Reasons that describe the end of the last operation, not why none begins. */
+const OF_THE_LAST: readonly string[] = ['OperationFailed', 'Cancelled'];
+
 const stalledOf = ({ status }: Cluster) =>
   status.conditions.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
 
-/** Returns how the operation stands; `undefined` if it ended well. Throws CommandFailure if it has failed. */
-function standing(
-  cluster: Cluster | undefined,
-  { name, requestId }: Awaited,
-  stalledMs: number,
-): string | undefined {
-  if (!cluster) {
-    if (requestId === undefined) return undefined;
-    throw new CommandFailure(`cluster ${name} was deleted meanwhile`, EXIT.failed);
-  }
-  const { operation, summary, message } = cluster.status;
-  const isOurs = requestId === undefined ? operation?.name === 'delete' : operation?.requestId === requestId;
+/** Returns why the request does not begin; undefined if that is not known to be about this request. */
+function obstacleOf(cluster: Cluster): string | undefined {
   const stalled = stalledOf(cluster);
-  if (!isOurs) {
-    if (stalled && stalledMs >= STALLED_MS)
-      throw new CommandFailure(`${name}: ${stalled.reason}: ${stalled.message}`, EXIT.failed);
-    return summary ?? 'waits for the operator';
+  if (!stalled || OF_THE_LAST.includes(stalled.reason)) return undefined;
+  return stalled.observedGeneration === cluster.metadata.generation
+    ? `${stalled.reason}: ${stalled.message}`
+    : undefined;
+}
+
+const failed = (
+  name: string,
+  { what, id, result, why }: { what: string; id: string; result: string; why: string },
+) =>
+  `${name}: ${what} ${result}${why === '' ? '' : `: ${why}`}\n"matryoshka logs ${name} --operation ${id}" has its log`;
+
+function ofDeletion(cluster: Cluster | undefined, name: string, uid: string | undefined): Standing {
+  if (!cluster || (uid !== undefined && cluster.metadata.uid !== uid)) return { kind: 'finished' };
+  const { operation, summary, message } = cluster.status;
+  if (operation?.name !== 'delete') return { kind: 'goes on', text: summary ?? 'waits for the operator' };
+  const { result, step, id } = operation;
+  if (result === undefined) return { kind: 'goes on', text: `delete: ${step}` };
+  const why = message ?? summary ?? '';
+  return { kind: 'stuck', text: failed(name, { what: 'delete', id, result, why }) };
+}
+
+/** Returns how an operation stands that status does not have, or no longer: its record says how it ended. */
+async function ofRecord(session: Session, { name, address }: Awaited, requestId: string): Promise<Standing> {
+  const { items } = await session.call(listOperations, address);
+  const found = items.find((one) => one.requestId === requestId);
+  if (!found)
+    return { kind: 'stuck', text: `${name}: another request has replaced this one before it began` };
+  const { operation: what, id, result, message: why = '' } = found;
+  if (result === 'running') return { kind: 'goes on', text: `${what}: is running` };
+  if (result === 'finished') return { kind: 'finished' };
+  return { kind: 'failed', text: failed(name, { what, id, result, why }) };
+}
+
+async function ofOperation(
+  session: Session,
+  cluster: Cluster | undefined,
+  awaited: Awaited,
+  requestId: string,
+): Promise<Standing> {
+  const { name } = awaited;
+  if (!cluster) return { kind: 'failed', text: `cluster ${name} was deleted meanwhile` };
+  const { operation, summary, message } = cluster.status;
+  const { [REQUEST_ID]: present, [OPERATION]: word = '' } = cluster.metadata.annotations;
+  if (operation?.requestId !== requestId) {
+    if (present !== requestId) return ofRecord(session, awaited, requestId);
+    const obstacle = obstacleOf(cluster);
+    return obstacle === undefined
+      ? { kind: 'goes on', text: summary ?? 'waits for the operator' }
+      : { kind: 'stuck', text: `${name}: ${obstacle}` };
   }
-  const { result, step, name: what, id } = operation ?? {};
-  if (result === undefined) return `${what}: ${step}`;
-  if (result === 'finished') {
-    // The second write of the end sets the annotation; until then, another request is refused as too early.
-    const asked = Object.values(OPERATION_VALUES).map((values) => values.asked);
-    return asked.includes(cluster.metadata.annotations['app.kubernetes.io/operation'] ?? '')
-      ? `${what}: the end is being recorded`
-      : undefined;
-  }
-  if (requestId === undefined && stalledMs < STALLED_MS) return `${what}: ${result}`;
-  const why = stalled?.message ?? message ?? summary ?? '';
-  throw new CommandFailure(
-    `${name}: ${what} ${result}${why === '' ? '' : `: ${why}`}\n"matryoshka logs ${name}" has the log of operation ${id}`,
-    EXIT.failed,
-  );
+  const { result, step, name: what, id } = operation;
+  if (result === undefined) return { kind: 'goes on', text: `${what}: ${step}` };
+  if (result !== 'finished')
+    return { kind: 'failed', text: failed(name, { what, id, result, why: message ?? summary ?? '' }) };
+  // The second write of the end sets the annotation; until then, another request is refused as too early.
+  const isRecorded = present !== requestId || !ASKED.has(word);
+  return isRecorded ? { kind: 'finished' } : { kind: 'goes on', text: `${what}: the end is being recorded` };
 }
 
 /** Follows the log, and shows the task of each host, until `signal` aborts. */
-async function followTasks(session: Session, { address }: Awaited, progress: Progress, signal: AbortSignal) {
+async function followTasks(
+  session: Session,
+  { address }: Awaited,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
   const { region, name } = address.params;
   const path = `/region/${encodeURIComponent(region)}/cluster/${name}/logs?follow=true&namespace=${address.query.namespace}`;
   try {
@@ -81,27 +127,33 @@ async function followTasks(session: Session, { address }: Awaited, progress: Pro
 
 /** Waits until an operation ends, and shows its progress. Throws CommandFailure if it fails, or if the time is over. */
 export async function waitFor(session: Session, io: Io, awaited: Awaited): Promise<void> {
-  const { name, timeoutSeconds } = awaited;
+  const { name, address, what, timeoutSeconds } = awaited;
   const progress = io.isTerminal ? liveProgress(awaited.hosts) : plainProgress(io.note);
   const { clock } = io;
   const begun = clock.monotonicMs();
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
   let tasks: Promise<void> | undefined;
-  let [seenAt, stalledSince] = [begun, begun];
+  let [seenAt, stuckSince] = [begun, begun];
   try {
     for (;;) {
       const now = clock.monotonicMs();
       try {
-        const found = await findCluster(session, name);
+        const cluster = (await clusterAt(session, address))?.cluster;
+        const standing =
+          what.kind === 'deletion'
+            ? ofDeletion(cluster, name, what.uid)
+            : await ofOperation(session, cluster, awaited, what.requestId);
         seenAt = now;
-        if (!found?.cluster || !stalledOf(found.cluster)) stalledSince = now;
-        const text = standing(found?.cluster, awaited, now - stalledSince);
-        if (text === undefined) return;
-        progress.step(text);
-        const { operation } = found?.cluster.status ?? {};
-        const hasBegun = awaited.requestId === undefined || operation?.requestId === awaited.requestId;
-        if (hasBegun && operation) tasks ??= followTasks(session, awaited, progress, signal);
+        if (standing.kind === 'finished') return;
+        if (standing.kind !== 'stuck') stuckSince = now;
+        if (standing.kind === 'failed' || now - stuckSince >= PATIENCE_MS)
+          throw new CommandFailure(standing.text, EXIT.failed);
+        progress.step(standing.text.split('\n')[0] ?? '');
+        const { operation } = cluster?.status ?? {};
+        const isOurs =
+          what.kind === 'deletion' ? operation?.name === 'delete' : operation?.requestId === what.requestId;
+        if (isOurs) tasks ??= followTasks(session, awaited, progress, signal);
       } catch (error) {
         const isAway = error instanceof CommandFailure && error.exitCode === EXIT.unavailable;
         if (!isAway || now - seenAt > AWAY_MS) throw error;

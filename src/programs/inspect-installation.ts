@@ -14,7 +14,11 @@ import type { Finding, InspectInstallation } from '../cli/doctor.ts';
 /** Checks an installation in its meta cluster, for `matryoshka doctor`. */
 
 const PROGRAMS = ['controller', 'server', 'webhook', 'artifacts'].map((name) => `matryoshka-${name}`);
+/** With the chart, hosts may get artifacts from a mirror. */
+const OPTIONAL: ReadonlySet<string> = new Set(['matryoshka-artifacts']);
 const SOON_MS = 30 * 86_400_000;
+const REINSTALL =
+  'matryoshka bootstrap or helm upgrade, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
 const BOOTSTRAP =
   'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
 
@@ -32,7 +36,10 @@ async function programs(client: Client, namespace: string): Promise<Finding[]> {
     PROGRAMS.map(async (name): Promise<Finding[]> => {
       const what = `deployment ${name}`;
       const one = await client.find<Deployment>(DEPLOYMENTS, { namespace, name });
-      if (!one) return [{ what, problem: `is missing in namespace ${namespace}`, fix: BOOTSTRAP }];
+      if (!one)
+        return OPTIONAL.has(name)
+          ? []
+          : [{ what, problem: `is missing in namespace ${namespace}`, fix: REINSTALL }];
       const wanted = one.spec?.replicas ?? 1;
       const { availableReplicas = 0 } = one.status ?? {};
       if (wanted > 0 && availableReplicas >= wanted) return [];
@@ -64,7 +71,7 @@ async function kinds(client: Client): Promise<Finding[]> {
         return [];
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        return [{ what: `kind ${kind.kind}`, problem: 'is not installed', fix: BOOTSTRAP }];
+        return [{ what: `kind ${kind.kind}`, problem: 'is not installed', fix: REINSTALL }];
       }
     }),
   );

@@ -78,6 +78,7 @@ it('serves REST, its documentation and probes over TLS until it is stopped', asy
       '/api/v1/hosts',
       cluster,
       ...[
+        'approve',
         'cancel',
         'etcd/move',
         'pause',

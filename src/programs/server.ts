@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { readPair } from '#certificates/read-pair.ts';
@@ -13,6 +15,8 @@ import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
 import { offerFrom } from './offer.ts';
 
+/** The bundle has the page beside it. */
+const PAGE = join(import.meta.dirname, 'page');
 const CALLS_PER_SECOND = 200;
 const REVIEWS_PER_SECOND = 100;
 
@@ -35,6 +39,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     offer,
     limits: limitsIn(config.limitsDir, systemClock),
     observeRequest: requestMetrics(metrics.registry),
+    pageDir: existsSync(PAGE) ? PAGE : undefined,
     audiences,
     runnerServiceAccount,
     tls: readPair(certDir),

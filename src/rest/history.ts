@@ -18,6 +18,10 @@ const operationSchema = z
     result: z
       .enum(['running', 'finished', 'failed', 'cancelled'])
       .meta({ description: 'Its result; "running" until it ends.' }),
+    requestId: z
+      .string()
+      .optional()
+      .meta({ description: 'Id of its request, as the answer to the request has it.' }),
     requestedBy: z.string().optional().meta({ description: 'User who requested it, if that is known.' }),
     cancelledBy: z.string().optional().meta({ description: 'User who cancelled it.' }),
     startedAt: z.string().meta({ description: 'When it began (RFC 3339).' }),
@@ -65,6 +69,7 @@ const example: OperationAnswer = {
   operation: 'scale-up',
   sequence: 2,
   result: 'finished',
+  requestId: '5f0c3f0e-9d1c-4e0a-8a3e-6f5b8c1d2e3f',
   requestedBy: 'system:serviceaccount:default:alice',
   startedAt: '2026-11-29T10:00:00.000Z',
   endedAt: '2026-11-29T10:01:30.000Z',

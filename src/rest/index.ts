@@ -9,7 +9,7 @@ import { getOperation, getOperationLog, listOperations } from './history.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters, listSnapshots } from './read-routes.ts';
 import type { Route } from './route.ts';
-import { cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
+import { approvePlan, cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
 
 /** Routes for users. */
 export const routes: readonly Route[] = [
@@ -17,6 +17,7 @@ export const routes: readonly Route[] = [
   deleteCluster,
   ...routesOfOperations.map(({ route }) => route),
   cancelOperation,
+  approvePlan,
   pauseCluster,
   resumeCluster,
   getCluster,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressed, CLUSTER_PATH, clusterPath, strictAskingQuery } from './addressing.ts';
+import { addressed, agreedPlan, CLUSTER_PATH, clusterPath, strictAskingQuery } from './addressing.ts';
 import { okSchema } from './answers.ts';
 import { route } from './route.ts';
 
@@ -47,6 +47,31 @@ export const cancelOperation = route({
       message: 'success',
       operation: { id: 'b7k2m9x4qz', name: 'scale-up', step: 'Join hosts' },
     },
+  },
+});
+
+export const approvePlan = route({
+  ...base,
+  operationId: 'approvePlan',
+  path: `${CLUSTER_PATH}/approve`,
+  summary: 'Approve the plan of a dry run',
+  description: `Removes the annotation ecs.yun.com/dry-run, so that the planned operation begins, if its plan is still the same. 409 if no plan waits, or if it is refused. ${DRY_RUN}`,
+  body: z
+    .strictObject({
+      ...addressed,
+      ...agreedPlan,
+    })
+    .optional()
+    .meta({ id: 'ApprovePlan' }),
+  answer: okSchema.extend({
+    plan: z.string().meta({ description: 'Hash of the plan that is approved.' }),
+    operation: z.string().meta({ description: 'Name of its operation.' }),
+  }),
+  errors: [404, 409, 412, 413],
+  example: {
+    params,
+    body: {},
+    answer: { code: 'OK', message: 'success', plan: 'a'.repeat(64), operation: 'scale-down' },
   },
 });
 

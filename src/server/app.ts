@@ -15,6 +15,7 @@ import { serveDocs } from './http/docs.ts';
 import { handleErrors } from './http/errors.ts';
 import { parseJsonBodies } from './http/json-body.ts';
 import { readBodiesLeniently, takeAnyContentType } from './http/lenient.ts';
+import { servePage } from './http/page.ts';
 import { observeRequests } from './http/request-metrics.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { requestLimit } from './http/user-limit.ts';
@@ -33,7 +34,7 @@ const HEADERS_MS = 10_000;
  * await app.listen({ host: '::', port: 8443 });
  */
 export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
-  const { client, jobClient, tokenClient, clock, log, reportsNamespace, tls, observeRequest } = deps;
+  const { client, jobClient, tokenClient, clock, log, reportsNamespace, tls, observeRequest, pageDir } = deps;
   const options = {
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
@@ -70,6 +71,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
 
   if (observeRequest) observeRequests(app, observeRequest);
 
+  if (pageDir !== undefined) servePage(app, pageDir);
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');
 

@@ -105,7 +105,7 @@ async function call(
 /** Returns the answer of a route that reads the demo cluster. */
 async function read<A extends z.ZodType>(
   route: Route<z.ZodType, z.ZodType, z.ZodType, A>,
-  params: { id?: string },
+  params: { id?: string; name?: string },
 ): Promise<z.output<A>> {
   const answer = await restClient(into(app), token).call(route, {
     params: { region: 'north', name: 'demo', ...params },
@@ -127,6 +127,40 @@ async function forge(uid: string, data: Record<string, string>): Promise<void> {
     },
     data: { 'started-at': '2026-11-29T10:00:00Z', attempt: '1', ...data },
   });
+}
+/** Returns the operations of an object that a user made with the id of the demo cluster, and with a record of its log. */
+async function operationsOfThief(): Promise<unknown[]> {
+  const { client, namespace } = operator;
+  const demo = await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
+  const clusterId = demo.metadata.annotations?.[annotations.clusterId] ?? '';
+  const thief = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    metadata: { namespace, name: 'thief', annotations: { [annotations.clusterId]: clusterId } },
+    spec: { cluster: { masterList: [host(9)], region: 'north' } },
+  });
+  await operator.until('thief', (cluster) =>
+    (cluster?.status?.conditions ?? []).some(({ type }) => type === 'Stalled'),
+  );
+  const owner = {
+    apiVersion: 'ecs.yun.com/v1',
+    kind: 'KubernetesCluster',
+    name: 'thief',
+    uid: thief.metadata.uid ?? '',
+  };
+  await client.create<ConfigMap>(CONFIG_MAPS, {
+    metadata: {
+      ...{ namespace, name: `stolen-${operationIdOf(clusterId, 1)}`, ownerReferences: [owner] },
+      labels: { [labels.purpose]: 'record', [labels.clusterId]: clusterId },
+    },
+    data: { operation: 'create', result: 'finished', sequence: '1', attempt: '1', 'started-at': 'then' },
+  });
+  const { items } = await read(listOperations, { name: 'thief' });
+  const log = await restClient(into(app), token).call(getOperationLog, {
+    params: { region: 'north', name: 'thief', id: operationIdOf(clusterId, 1) },
+    query: { namespace },
+  });
+  expect(log.status).toBe(404);
+  await client.delete(KUBERNETES_CLUSTERS, { namespace, name: 'thief' });
+  return items;
 }
 const joined = async () => {
   const { items } = await operator.client.list<HostRecord>(HOSTS, { namespace: operator.operatorNamespace });
@@ -163,6 +197,7 @@ it('a cluster is created, scaled and deleted by REST while the controller writes
   expect((await read(getOperationLog, { id: last?.id ?? '' })).code).toBe('OK');
   await forge('another cluster', { operation: 'create', result: 'failed', sequence: '9' });
   expect((await read(listOperations, {})).items).toHaveLength(3);
+  expect(await operationsOfThief()).toEqual([]);
   expect(await call(deleteCluster)).toBe(200);
   await operator.until('demo', (now) => now === undefined);
   expect(operator.started.map((job) => job.replace(/-[^-]+-1$/, ''))).toEqual([

@@ -2,11 +2,16 @@ import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import type { HostRecord } from '#api/host-record.ts';
 import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import type { Handler } from '#runtime/cache/informer.ts';
 import { fleetMetrics } from './metrics.ts';
 
-const cluster = (name: string, status: ClusterStatus): KubernetesCluster => ({
-  metadata: { namespace: 'default', name },
+const cluster = (name: string, status: ClusterStatus, metadata: object = {}): KubernetesCluster => ({
+  metadata: {
+    ...{ namespace: 'default', name },
+    annotations: { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) },
+    ...metadata,
+  },
   spec: { cluster: {} },
   status,
 });
@@ -20,7 +25,7 @@ const condition = (type: string, status: 'True' | 'False', reason: string) => ({
 });
 
 /** Returns a fleet, its metrics as text, and its changes. */
-function fleet(clusters: KubernetesCluster[], hosts: HostRecord[] = []) {
+function fleet(clusters: KubernetesCluster[], isLeading = true, hosts: HostRecord[] = []) {
   const registry = new Registry();
   let handler: Handler<KubernetesCluster> = {};
   fleetMetrics(registry, {
@@ -32,6 +37,7 @@ function fleet(clusters: KubernetesCluster[], hosts: HostRecord[] = []) {
       },
     },
     hosts: { list: () => hosts },
+    isLeading: () => isLeading,
   });
   return {
     change: (before: KubernetesCluster, after: KubernetesCluster) =>
@@ -83,6 +89,25 @@ it('has a series for each problem, and none when it is over', async () => {
   ]);
   clusters.splice(0);
   expect(await lines('matryoshka_cluster_problem')).toEqual([]);
+});
+
+it('does not count a cluster that is not created yet, or is being deleted, as a problem', async () => {
+  const conditions = [condition('Ready', 'False', 'Creating')];
+  const { lines } = fleet([
+    cluster('young', { conditions }, { annotations: {} }),
+    cluster('old', { conditions }, { deletionTimestamp: '2026-11-29T10:00:00Z' }),
+  ]);
+  expect(await lines('matryoshka_cluster_problem')).toEqual([]);
+});
+
+it('leaves the metrics to the replica that leads', async () => {
+  const running = cluster('a', { phase: 'Running', operation: operation({}) });
+  const ended = cluster('a', { operation: operation({ result: 'failed', endedAt: '2026-11-29T10:01:40Z' }) });
+  const { change, lines } = fleet([running], false);
+  change(running, ended);
+  expect(await lines('matryoshka_clusters')).toEqual([]);
+  const counts = (await lines('matryoshka_operation_duration_seconds')).filter((line) => /_count/.test(line));
+  expect(counts.every((line) => line.endsWith(' 0'))).toBe(true);
 });
 
 it('reports ages of certificates and snapshots', async () => {

@@ -1,8 +1,9 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { operationUnderWay } from '#api/cluster-facts.ts';
+import { appliedOperation, operationUnderWay } from '#api/cluster-facts.ts';
 import { findCondition } from '#api/conditions.ts';
 import { HOST_STATES, type HostRecord, stateOf } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { OPERATION_NAMES, RESULTS } from '#api/operation-values.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import { QUEUED } from './decide/status/queued.ts';
 
@@ -10,6 +11,8 @@ import { QUEUED } from './decide/status/queued.ts';
 export interface FleetCaches {
   clusters: Pick<Informer<KubernetesCluster>, 'list' | 'addHandler'>;
   hosts: Pick<Informer<HostRecord>, 'list'>;
+  /** Whether this replica leads. The others have caches too, and would count everything once more. */
+  isLeading(): boolean;
 }
 
 const OPERATION_SECONDS = [10, 20, 30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200];
@@ -19,6 +22,10 @@ const BAD_IF_TRUE: ReadonlySet<string> = new Set(['Stalled']);
 /** Conditions that say what happens, not whether all is well. */
 const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'UpToDate']);
 
+/** Whether the cluster was created and is not being deleted; before and after that, nothing is ready. */
+const isInUse = (cluster: KubernetesCluster): boolean =>
+  appliedOperation(cluster) !== undefined && cluster.metadata.deletionTimestamp === undefined;
+
 const keyOf = ({ metadata: { namespace = '', name = '' } }: KubernetesCluster) => ({ namespace, name });
 
 const isQueued = ({ status }: KubernetesCluster): boolean =>
@@ -26,8 +33,8 @@ const isQueued = ({ status }: KubernetesCluster): boolean =>
 
 const secondsOf = (time: string): number => Date.parse(time) / 1_000;
 
-/** Adds metrics of clusters, hosts and operations. The replica that leads has them; each reading computes them anew. */
-export function fleetMetrics(registry: Registry, { clusters, hosts }: FleetCaches): void {
+/** Adds metrics of clusters, hosts and operations. Only the replica that leads has them; each reading computes them anew. */
+export function fleetMetrics(registry: Registry, { clusters, hosts, isLeading }: FleetCaches): void {
   const registers = [registry];
   const gauge = <L extends string>(
     name: string,
@@ -42,7 +49,7 @@ export function fleetMetrics(registry: Registry, { clusters, hosts }: FleetCache
       registers,
       collect() {
         this.reset();
-        collect(this);
+        if (isLeading()) collect(this);
       },
     });
 
@@ -66,8 +73,8 @@ export function fleetMetrics(registry: Registry, { clusters, hosts }: FleetCache
     (of) => {
       for (const cluster of clusters.list())
         for (const { type, status, reason } of cluster.status?.conditions ?? []) {
-          const bad = BAD_IF_TRUE.has(type) ? 'True' : 'False';
-          if (NEUTRAL.has(type) || status !== bad) continue;
+          const isBad = BAD_IF_TRUE.has(type) ? status === 'True' : status === 'False' && isInUse(cluster);
+          if (NEUTRAL.has(type) || !isBad) continue;
           of.set({ ...keyOf(cluster), condition: type, reason }, 1);
         }
     },
@@ -102,8 +109,11 @@ export function fleetMetrics(registry: Registry, { clusters, hosts }: FleetCache
     labelNames: ['operation', 'result'],
     registers,
   });
+  // A series that begins with its first event is invisible to `increase`.
+  for (const operation of OPERATION_NAMES) for (const result of RESULTS) ended.zero({ operation, result });
   clusters.addHandler({
     update(before, after) {
+      if (!isLeading()) return;
       const [old, now] = [before.status?.operation, after.status?.operation];
       if (!now?.result || now.endedAt === undefined) return;
       if (old?.id === now.id && old.result !== undefined) return;

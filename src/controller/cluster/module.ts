@@ -80,7 +80,8 @@ export const clusterModule =
       transform: withoutSecrets,
       indexers: { [BY_ID]: byId, [BY_ANNOTATION]: byClusterAnnotation },
     });
-    if (metrics) fleetMetrics(metrics.registry, { clusters, hosts });
+    const isLeading = () => host.term === undefined || host.term() !== undefined;
+    if (metrics) fleetMetrics(metrics.registry, { clusters, hosts, isLeading });
     const observer =
       health &&
       healthObserver({

@@ -77,6 +77,7 @@ const REAL: readonly Case[] = [
   },
   { operationId: 'listSnapshots', takes: [['get']] },
   { operationId: 'cancelOperation', takes: [['update']] },
+  { operationId: 'approvePlan', takes: [['update'], own, ['kubeconfig']] },
   { operationId: 'pauseCluster', takes: [['update']] },
   { operationId: 'resumeCluster', takes: [['update']] },
   { operationId: 'deleteCluster', takes: [['delete']] },

@@ -26,7 +26,7 @@ function otherPlan(
 /** Throws HttpError 409 with the difference of the plans. */
 export function refuseOtherPlan(...asked: Parameters<typeof otherPlan>): void {
   const reason = otherPlan(...asked);
-  if (reason !== undefined) throw conflict(reason);
+  if (reason !== undefined) throw conflict(reason, 'plan-changed');
 }
 
 /** Returns the same difference as a refusal of a plan. */

@@ -248,6 +248,76 @@ describe('reading and deleting', () => {
     });
   });
 
+  it('requests an operation once for a key, of each user', async () => {
+    await created('keyless');
+    const ask = (key: string, who = alice(), verb = '/renew') =>
+      world.call(who, 'POST', path('keyless', verb), {}, { 'idempotency-key': key });
+    const first = await ask('one');
+    expect(first.status).toBe(200);
+    const version = (await world.cluster('keyless'))?.metadata.resourceVersion;
+    expect((await ask('one')).body).toEqual(first.body);
+    expect((await world.cluster('keyless'))?.metadata.resourceVersion).toBe(version);
+    expect((await ask('two')).status).toBe(409);
+    expect((await ask('one', alice(), '/repair')).body).toMatchObject({
+      errors: [{ field: 'Idempotency-Key', reason: expect.stringContaining('"renewing"') }],
+    });
+    expect((await ask('a b')).status).toBe(400);
+    // The end of the operation takes the request out of the annotations, and status remembers it.
+    const key = { namespace: world.namespace, name: 'keyless' };
+    const { requestId } = first.body as { requestId: string };
+    const requests = [{ word: 'renewing', requestId, specHash: 'x', sequence: 2, result: 'finished' }];
+    const merge = { type: 'merge' } as const;
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      key,
+      { status: { requests } },
+      { ...merge, subresource: 'status' },
+    );
+    const ended = { [annotations.operation]: 'renew-finished', [annotations.requestId]: 'other' };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, { metadata: { annotations: ended } }, merge);
+    expect((await ask('one')).body).toEqual(first.body);
+    expect((await world.cluster('keyless'))?.metadata.annotations).toMatchObject(ended);
+  });
+
+  it('creates a cluster once for a key, and completes a creation that was cut short', async () => {
+    const asked = body();
+    const ask = () => world.call(alice(), 'POST', path('once'), asked, { 'idempotency-key': 'mine' });
+    const first = await ask();
+    expect(first.status).toBe(200);
+    expect((await ask()).body).toEqual(first.body);
+    expect((await world.call(alice(), 'POST', path('once'), asked)).status).toBe(409);
+    const key = { namespace: world.namespace, name: 'once' };
+    const cut = { metadata: { annotations: { [annotations.operation]: null } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, cut, { type: 'merge' });
+    expect((await ask()).body).toEqual(first.body);
+    expect((await world.cluster('once'))?.metadata.annotations?.[annotations.operation]).toBe('creating');
+  });
+
+  it('answers with problem details if the client accepts them', async () => {
+    const accept = { accept: 'application/problem+json' };
+    const busy = await world.call(alice(), 'POST', path('once', '/renew'), {}, accept);
+    expect(busy).toMatchObject({
+      status: 409,
+      headers: { 'content-type': expect.stringContaining('application/problem+json') },
+      body: {
+        type: '/docs/errors#cluster-busy',
+        title: 'An operation of the cluster runs or waits',
+        status: 409,
+        detail: 'cluster "once" is busy: creating was asked and did not start yet',
+      },
+    });
+    const wrong = await world.call(
+      alice(),
+      'POST',
+      path('once', '/scaleup'),
+      { nodeList: [{ ip: 'x' }] },
+      accept,
+    );
+    expect(wrong.body).toMatchObject({ type: '/docs/errors#invalid', errors: [{ field: 'nodeList[0].ip' }] });
+    const page = await world.app.inject({ url: '/docs/errors' });
+    expect(page.body).toContain('<h2 id="cluster-busy">');
+  });
+
   it('answers a request with the id that its operation has', async () => {
     const { metadata } = await created('asked');
     const answer = await world.call(alice(), 'POST', path('asked', '/renew'), {});

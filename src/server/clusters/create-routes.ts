@@ -25,6 +25,7 @@ import { isUncertain } from '#runtime/wire/api-error.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, unprocessable } from '../http/errors.ts';
+import { repeatableRequestId, wasAsked } from '../http/idempotency.ts';
 import { refuseOtherVersion } from '../http/if-match.ts';
 import { asSpelledByRest } from '../http/problems.ts';
 import { serve } from '../http/serve.ts';
@@ -91,6 +92,14 @@ async function authorizeRetry(
 /** A creation, and the headers that may name the version that it applies to. */
 type Conditional = Wanted & { headers: IncomingHttpHeaders };
 
+const alreadyThere = (name: string, namespace: string): Error =>
+  conflict(
+    `cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`,
+    'cluster-exists',
+  );
+const nothingToRetry = (name: string): Error =>
+  conflict(`cluster "${name}" was created; there is nothing to retry`, 'nothing-to-retry');
+
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
   username: spec.cluster.masterList?.[0]?.user ?? 'root',
   privateKey,
@@ -105,14 +114,21 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   refuseOtherVersion(wanted.headers, undefined);
   const { client } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
-  const request = requestBy(person);
+  const word = OPERATION_VALUES.create.asked;
+  const repeatable = repeatableRequestId(wanted.headers, person);
+  const request = requestBy(person, repeatable);
   const cluster: KubernetesCluster = {
     metadata: { namespace, name, annotations: request },
     spec: { cluster: { ...change, region } },
   };
-  if (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })) {
-    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
-  }
+  const there = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+  if (there && repeatable !== undefined && wasAsked(there, repeatable, word)) return repeatable;
+  // A creation with this key that was cut short before its last write is continued.
+  const begun =
+    repeatable !== undefined && there?.metadata.annotations?.[annotations.requestId] === repeatable
+      ? there
+      : undefined;
+  if (there && !begun) throw alreadyThere(name, namespace);
   validate(cluster.spec, deps, wanted.placed);
   await refuseBeyondLimits(
     deps,
@@ -124,7 +140,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
     refuseOtherPlan(plan, createOperation, await creationPlan(deps, cluster.spec, undefined), undefined);
   let made: KubernetesCluster;
   try {
-    made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster);
+    made = begun ?? (await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster));
   } catch (error) {
     const found = isUncertain(error)
       ? await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })
@@ -135,7 +151,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    return requestIdOf(await ask(client, made, { word: OPERATION_VALUES.create.asked, person, plan }));
+    return requestIdOf(await ask(client, made, { word, person, plan, requestId: repeatable }));
   } catch (error) {
     const { uid } = made.metadata;
     await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
@@ -144,14 +160,17 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
 }
 
 /** Retries a failed creation with the changes of the body. */
-function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<string | undefined> {
+async function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<string | undefined> {
   const { client } = deps;
   const { name, region, privateKey } = wanted;
+  const word = OPERATION_VALUES.create.asked;
+  const requestId = repeatableRequestId(wanted.headers, person);
   const judge = async (cluster: KubernetesCluster) => {
+    if (requestId !== undefined && wasAsked(cluster, requestId, word)) return undefined;
     refuseOtherVersion(wanted.headers, cluster);
     const spec = retried(cluster, wanted.change);
     await authorizeRetry(deps, person, cluster, spec, wanted);
-    if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+    if (appliedOperation(cluster)) throw nothingToRetry(name);
     refuseBusy(cluster, true);
     validate(spec, deps, wanted.placed);
     await refuseBeyondLimits(
@@ -166,9 +185,9 @@ function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<str
       privateKey === undefined
         ? undefined
         : () => keepCredentials(deps, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-    return { word: OPERATION_VALUES.create.asked, person, change: spec.cluster, plan, prepare };
+    return { word, person, change: spec.cluster, plan, prepare, requestId };
   };
-  return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
+  return (await judgeAndAsk(client, () => clusterIn(client, region, wanted), judge)) ?? requestId;
 }
 
 /** Returns the plan of the creation. */
@@ -197,12 +216,10 @@ async function planned(
     ? await clusterIn(client, region, wanted)
     : await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
   refuseOtherVersion(wanted.headers, body.retry ? found : undefined);
-  if (found && !body.retry)
-    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
+  if (found && !body.retry) throw alreadyThere(name, namespace);
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
   if (found) await authorizeRetry(deps, person, found, spec, wanted);
-  if (found && appliedOperation(found))
-    throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+  if (found && appliedOperation(found)) throw nothingToRetry(name);
   const plan = await creationPlan(deps, spec, found);
   const id = found?.metadata.annotations?.[annotations.clusterId];
   const taken = privateKey === undefined ? undefined : await takenSecret(client, wanted);

@@ -76,7 +76,7 @@ export async function keepCredentials(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
-    if (isForeign(found, owner.name)) throw conflict(takenReason(name));
+    if (isForeign(found, owner.name)) throw conflict(takenReason(name), 'secret-taken');
     const { uid, resourceVersion } = found.metadata;
     const written = await client.update<Secret>(SECRETS, {
       ...secret,

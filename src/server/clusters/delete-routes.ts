@@ -88,16 +88,18 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
         throw error;
       }
     } else if (body.retry) {
-      await judgeAndAsk(
+      const requestId = await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
         (found) => {
           refuseOtherVersion(headers, found);
           const running = operationUnderWay(found);
-          if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
+          if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`, 'cluster-busy');
           return { word: OPERATION_VALUES.delete.asked, person };
         },
       );
+      reply.header('location', locationOf(region, key));
+      return { ...ok(), requestId };
     }
     reply.header('location', locationOf(region, key));
     return ok();

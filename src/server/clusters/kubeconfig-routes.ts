@@ -26,6 +26,7 @@ export const kubeconfigRoutes: PeopleRoutes = (app, { client, auth, clock, clust
     if (!access)
       throw conflict(
         `Secret "${kubeconfigSecretName(cluster.metadata.name ?? '')}" has no usable kubeconfig; delete it, and the operator fetches it again`,
+        'no-kubeconfig',
       );
     return userKubeconfig({ cluster, access, person }, seconds, { clock, port: clusterPort });
   }
@@ -42,7 +43,7 @@ export const kubeconfigRoutes: PeopleRoutes = (app, { client, auth, clock, clust
       // A Secret of that name may have another owner; the server does not show it.
       const isOurs = secret !== undefined && ownershipOf(secret, cluster.metadata, 'access') === 'ours';
       const admin = isOurs ? secretText(secret, 'value') : undefined;
-      if (admin === undefined) throw conflict(whyNone(cluster));
+      if (admin === undefined) throw conflict(whyNone(cluster), 'no-kubeconfig');
       const text = isOwn ? await ofUser(cluster, admin, person, expirationSeconds) : admin;
       reply.header('cache-control', 'no-store');
       if (/^application\/json\b/.test(headers.accept ?? '')) return ok(text);

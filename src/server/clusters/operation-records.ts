@@ -9,7 +9,9 @@ import type { Client } from '#runtime/client/client.ts';
 
 /** Reads records of operations, which the controller writes for users (docs/reference/requests.md). */
 
-const count = z.coerce.number().pipe(z.int().min(0));
+const count = z.coerce.number().pipe(z.int().min(1));
+/** The operator makes no further attempt. */
+const attemptSchema = z.coerce.number().pipe(z.int().min(1).max(3));
 
 function json(text: string | undefined): unknown {
   try {
@@ -26,23 +28,24 @@ const resultSchema = z
   .catch(undefined);
 
 /**
- * Returns a record as REST shows it; undefined if it is not one of this cluster: any user of the namespace may write
- * ConfigMaps, and the id that belongs to a sequence names the Jobs whose log is shown.
+ * Returns a record as REST shows it; undefined if it is not one of this cluster: a user may write ConfigMaps, and the id that
+ * belongs to a sequence names the Jobs whose log is shown.
  */
 function detailOf(
   { metadata, data = {} }: ConfigMap,
-  { uid, clusterId }: Owner,
+  { uid, clusterId, last }: Owner,
 ): OperationDetail | undefined {
   if (!metadata.ownerReferences?.some((owner) => owner.uid === uid)) return undefined;
   const sequence = count.safeParse(data['sequence']);
-  const attempt = count.safeParse(data['attempt']);
-  if (!sequence.success || !attempt.success) return undefined;
+  const attempt = attemptSchema.safeParse(data['attempt']);
+  if (!sequence.success || !attempt.success || sequence.data > last) return undefined;
   const id = operationIdOf(clusterId, sequence.data);
   const detail = getOperation.answer.safeParse({
     id,
     operation: data['operation'],
     sequence: sequence.data,
     result: data['result'],
+    requestId: data['request-id'] || undefined,
     requestedBy: data['requested-by'],
     cancelledBy: data['cancelled-by'],
     startedAt: data['started-at'],
@@ -59,23 +62,37 @@ function detailOf(
 interface Owner {
   uid: string;
   clusterId: string;
+  /** Sequence of its last operation. */
+  last: number;
+}
+
+/**
+ * Returns the cluster as the owner of records; undefined if it has had no operation. A user may create an object with the id
+ * of another cluster. Only the controller writes status, and it begins no operation of such an object.
+ */
+function ownerIn({ metadata, status }: KubernetesCluster): Owner | undefined {
+  const { uid } = metadata;
+  const clusterId = metadata.annotations?.[annotations.clusterId];
+  const { id, sequence: last } = status?.operation ?? {};
+  if (uid === undefined || clusterId === undefined || last === undefined) return undefined;
+  return id === operationIdOf(clusterId, last) ? { uid, clusterId, last } : undefined;
 }
 
 /** Returns the operations of a cluster that have a record, the newest first. */
 export async function recordedOperations(
   client: Client,
-  { metadata }: KubernetesCluster,
+  cluster: KubernetesCluster,
 ): Promise<OperationDetail[]> {
-  const { namespace, uid } = metadata;
-  const clusterId = metadata.annotations?.[annotations.clusterId];
-  if (uid === undefined || clusterId === undefined) return [];
-  const labelSelector = `${labels.purpose}=record,${labels.clusterId}=${clusterId}`;
+  const owner = ownerIn(cluster);
+  if (!owner) return [];
+  const { namespace } = cluster.metadata;
+  const labelSelector = `${labels.purpose}=record,${labels.clusterId}=${owner.clusterId}`;
   const { items } = await client.list<ConfigMap>(CONFIG_MAPS, {
     namespace,
     labelSelector,
     limit: 2 * MAX_HISTORY,
   });
   return items
-    .flatMap((record) => detailOf(record, { uid, clusterId }) ?? [])
+    .flatMap((record) => detailOf(record, owner) ?? [])
     .sort((one, other) => other.sequence - one.sequence);
 }

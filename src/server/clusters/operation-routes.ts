@@ -14,6 +14,7 @@ import { routesOfOperations } from '#rest/asking.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { unprocessable } from '../http/errors.ts';
+import { repeatableRequestId, wasAsked } from '../http/idempotency.ts';
 import { refuseOtherVersion } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
@@ -103,20 +104,23 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         const after = lastSequence(cluster);
         return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
       }
-      const requestId = await judgeAndAsk(
+      const word = operation.values.asked;
+      const repeatable = repeatableRequestId(headers, person);
+      const written = await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
+          if (repeatable !== undefined && wasAsked(cluster, repeatable, word)) return undefined;
           const { asked, plan, spelled, next } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
           await refuseBeyondLimits(deps, { ...key, old: cluster, next }, spelled);
           refuseOtherPlan(body.plan, operation, plan, cluster);
-          return { word: operation.values.asked, person, ...asked, plan: body.plan };
+          return { word, person, ...asked, plan: body.plan, requestId: repeatable };
         },
       );
       reply.header('location', locationOf(region, key));
-      return { ...ok(), requestId };
+      return { ...ok(), requestId: written ?? repeatable };
     });
   }
 };

@@ -57,7 +57,7 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
 /** Throws HttpError 409 while an operation runs or waits. */
 export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
   const reason = busyReason(cluster, again);
-  if (reason !== undefined) throw conflict(`cluster "${cluster.metadata.name}" ${reason}`);
+  if (reason !== undefined) throw conflict(`cluster "${cluster.metadata.name}" ${reason}`, 'cluster-busy');
 }
 
 /** Returns the same reason as a refusal of a plan. */
@@ -69,9 +69,9 @@ export function busyRefusals(cluster: KubernetesCluster, again: boolean): Proble
 export const requestIdOf = ({ metadata }: KubernetesCluster): string | undefined =>
   metadata.annotations?.[annotations.requestId];
 
-/** Returns the annotations of a user's new request. */
-export const requestBy = (person: User): Record<string, string> => ({
-  [annotations.requestId]: randomUUID(),
+/** Returns the annotations of a user's request: a new one, or the repetition of one with a key. */
+export const requestBy = (person: User, requestId: string = randomUUID()): Record<string, string> => ({
+  [annotations.requestId]: requestId,
   [annotations.requestedBy]: person.username,
 });
 
@@ -85,6 +85,8 @@ export interface Asked {
   annotations?: Readonly<Record<string, string | null>> | undefined;
   /** Hash of the approved plan. */
   plan?: string | undefined;
+  /** Request-id that follows from the key of the request; a new one if it has no key. */
+  requestId?: string | undefined;
   /** Writes what the request needs beside the object; returns a function that reverts it if the request is refused. */
   prepare?: (() => Promise<() => Promise<void>>) | undefined;
 }
@@ -112,7 +114,7 @@ function replacing(present: object, fields: object): Record<string, unknown> {
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
-  { word, person, change, addons, annotations: more, plan }: Asked,
+  { word, person, change, addons, annotations: more, plan, requestId }: Asked,
   { resourceVersion, dryRun }: { resourceVersion?: string | undefined; dryRun?: boolean } = {},
 ): Promise<KubernetesCluster> {
   const { uid } = cluster.metadata;
@@ -124,7 +126,7 @@ export function ask(
       // apply.
       annotations: {
         ...more,
-        ...requestBy(person),
+        ...requestBy(person, requestId),
         [annotations.operation]: word,
         [annotations.dryRun]: null,
         [annotations.plan]: plan ?? null,
@@ -142,16 +144,18 @@ const TRIES = 5;
 
 /**
  * Validates the present cluster, then writes the request. If the object changed in between, the write fails and both steps
- * are repeated: the controller writes status at any moment, which is no reason to refuse. Returns the request-id.
+ * are repeated: the controller writes status at any moment, which is no reason to refuse. `judge` returns undefined if the
+ * cluster has had the request. Returns the request-id.
  */
 export async function judgeAndAsk(
   client: Client,
   find: () => Promise<KubernetesCluster>,
-  judge: (cluster: KubernetesCluster) => Promise<Asked> | Asked,
+  judge: (cluster: KubernetesCluster) => Promise<Asked | undefined> | Asked | undefined,
 ): Promise<string | undefined> {
   for (let tried = 1; ; tried += 1) {
     const cluster = await find();
     const asked = await judge(cluster);
+    if (!asked) return undefined;
     try {
       return requestIdOf(await prepareAndAsk(client, cluster, asked));
     } catch (error) {

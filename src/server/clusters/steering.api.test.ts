@@ -5,7 +5,7 @@ import { runningOperation } from '#api/testing/running-operation.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
-/** Tests of cancel, pause and resume over REST. */
+/** Tests of approve, cancel, pause and resume over REST. */
 let world: RestWorld;
 const ID = 'bcdfghjklm';
 const privateSSHKey = keyPair().private;
@@ -32,6 +32,63 @@ async function given(operation?: Partial<OperationStatus>): Promise<string> {
   return name;
 }
 const annotationsOf = async (name: string) => (await world.cluster(name))?.metadata.annotations ?? {};
+
+describe('POST …/approve', () => {
+  const hash = 'a'.repeat(64);
+  const approve = (name: string, body: object = {}) => post(name, '/approve', body);
+  /** Writes what the controller writes when it has planned a dry run. */
+  async function planned(name: string, result: 'Possible' | 'Refused' | 'Checking', requestId = 'asked') {
+    const key = { namespace: world.namespace, name };
+    const written = { [annotations.dryRun]: 'All', [annotations.requestId]: 'asked' };
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      key,
+      { metadata: { annotations: written } },
+      { type: 'merge' },
+    );
+    const plan = {
+      ...{ word: 'scaling-down', requestId, specHash: 'x', operation: 'scale-down', result, message: 'why' },
+      ...{ steps: [], hosts: {}, changes: [], after: 1, hash, at: '2026-11-29T10:00:00Z' },
+    };
+    const status = { status: { plan } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, status, { type: 'merge', subresource: 'status' });
+  }
+
+  it('starts the request whose plan waits, and only that plan', async () => {
+    const name = await given();
+    await world.created(name);
+    expect(await approve(name)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/no dry run/) },
+    });
+    await planned(name, 'Possible');
+    expect((await approve(name, { plan: 'b'.repeat(64) })).status).toBe(409);
+    const dry = await post(name, '/approve', {}, '&dryRun=All');
+    expect(dry).toMatchObject({ status: 200, body: { plan: hash } });
+    expect((await annotationsOf(name))[annotations.dryRun]).toBe('All');
+    expect(await approve(name, { plan: hash })).toMatchObject({
+      status: 200,
+      body: { plan: hash, operation: 'scale-down' },
+    });
+    const after = await annotationsOf(name);
+    expect([after[annotations.dryRun], after[annotations.plan]]).toEqual([undefined, hash]);
+  });
+
+  it.each([
+    ['Refused', 'asked', /is refused: why/],
+    ['Checking', 'asked', /still being made/],
+    ['Possible', 'another', /still being made/],
+  ] as const)('refuses a plan that is %s for request %s', async (result, requestId, message) => {
+    const name = await given();
+    await world.created(name);
+    await planned(name, result, requestId);
+    expect(await approve(name)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(message) },
+    });
+    expect((await annotationsOf(name))[annotations.dryRun]).toBe('All');
+  });
+});
 
 describe('POST …/cancel', () => {
   it('writes the id of the running operation and the user, once', async () => {

@@ -29,6 +29,8 @@ export interface ServerDeps {
   clusterPort?: number | undefined;
   /** Observes each request; if absent, requests are not observed. */
   observeRequest?: ObserveRequest | undefined;
+  /** Directory of the web page; if absent, there is none. */
+  pageDir?: string | undefined;
   /** Certificate and key; if absent, the server uses plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

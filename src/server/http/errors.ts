@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ReviewFailed } from '#access/reviews.ts';
 import { MAX_PROBLEMS, messageOf, type Problem, sentenceOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { ERRORS, ERRORS_PATH, type ErrorKind, kindOf, PROBLEM_JSON } from '#rest/errors.ts';
 import { type ApiError, isApiError } from '#runtime/wire/api-error.ts';
 import { lingeringClose } from './linger.ts';
 import { asSpelledByRest } from './problems.ts';
@@ -13,11 +14,14 @@ export class HttpError extends Error {
   override name = 'HttpError';
   readonly statusCode: number;
   readonly problems: readonly Problem[];
+  /** Entry of the catalogue. */
+  readonly kind: ErrorKind;
 
-  constructor(statusCode: number, message: string, problems: readonly Problem[] = []) {
+  constructor(statusCode: number, message: string, problems: readonly Problem[] = [], kind?: ErrorKind) {
     super(message);
     this.statusCode = statusCode;
     this.problems = problems.slice(0, MAX_PROBLEMS);
+    this.kind = kind ?? kindOf(statusCode);
   }
 }
 
@@ -32,7 +36,8 @@ const sentence = (problems: readonly Problem[], total?: number): string =>
 export const unauthorized = (message: string): HttpError => new HttpError(401, message);
 export const forbidden = (message: string): HttpError => new HttpError(403, message);
 export const notFound = (message: string): HttpError => new HttpError(404, message);
-export const conflict = (message: string): HttpError => new HttpError(409, message);
+export const conflict = (message: string, kind?: ErrorKind): HttpError =>
+  new HttpError(409, message, [], kind);
 /** Returns the error for a list that was paged so slowly that the API server no longer has its state. */
 const tooOld = (): HttpError => {
   const problems = [{ field: 'continue', reason: 'is too old; begin again without it' }];
@@ -51,6 +56,15 @@ export interface ErrorBody {
   message: string;
   errors?: readonly Problem[];
 }
+
+/** Returns an error as RFC 9457 has it, with the page of the catalogue as its type. */
+const problemDetails = ({ statusCode, message, problems, kind }: HttpError): object => ({
+  type: `${ERRORS_PATH}#${kind}`,
+  title: ERRORS[kind].title,
+  status: statusCode,
+  detail: message,
+  ...(problems.length === 0 ? {} : { errors: problems }),
+});
 
 export const envelope = (status: number, message: string, problems: readonly Problem[] = []): ErrorBody => ({
   code: STATUS_CODES[status] ?? 'Error',
@@ -136,6 +150,23 @@ function bodyBytesOf({ headers }: FastifyRequest): number {
   return Number(headers['content-length'] ?? 0);
 }
 
+/** Sends an error in the form that the client accepts: the envelope, or problem details. */
+function sendError({ headers }: FastifyRequest, reply: FastifyReply, error: HttpError): void {
+  const { statusCode, message, problems } = error;
+  if (headers.accept?.includes(PROBLEM_JSON)) {
+    // Serialized here: the compiler of the routes knows only JSON.
+    reply
+      .code(statusCode)
+      .type(PROBLEM_JSON)
+      .send(JSON.stringify(problemDetails(error)));
+    return;
+  }
+  reply
+    .code(statusCode)
+    .type('application/json')
+    .send(envelope(statusCode, message, problems));
+}
+
 /** Answers every error of `app` with an envelope, and logs faults of the server. Call it before any route is registered. */
 export function handleErrors(app: FastifyInstance, log: Logger): void {
   const table = routeTableOf(app);
@@ -149,7 +180,7 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
       methods.length > 0
         ? [405, `${request.method} is not a method of this path; choose one of ${allow}`]
         : [404, 'there is no such route; see /docs'];
-    reply.code(status).type('application/json').send(envelope(status, message));
+    sendError(request, reply, new HttpError(status, message));
   };
   app.setErrorHandler((error, request, reply) => {
     // Fastify reads the body of some methods before it finds that the path has no such method.
@@ -162,16 +193,13 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
         'failed',
       );
     }
-    const { statusCode, message, problems } = answer ?? new HttpError(500, 'the server failed; see its log');
+    const { statusCode, message } = answer ?? new HttpError(500, 'the server failed; see its log');
     if (statusCode === 401) reply.header('www-authenticate', 'Bearer');
     if ((statusCode === 401 || statusCode === 429) && bodyBytesOf(request) > DRAINED_BYTES)
       closeAfterAnswer(reply, { isDrained: false });
     if (isCoded(error) && error.code === BODY_TOO_LARGE) closeAfterAnswer(reply, { isDrained: true });
     if (statusCode === 503 || statusCode === 429) reply.header('retry-after', '5');
-    reply
-      .code(statusCode)
-      .type('application/json')
-      .send(envelope(statusCode, message, problems));
+    sendError(request, reply, answer ?? new HttpError(500, message));
   });
   app.setNotFoundHandler(noRoute);
 }

@@ -21,7 +21,7 @@ const MAX_BUFFERED = 8 * 1024 * 1024;
 const LONGEST_MS = 2 * 3_600_000;
 
 /** Formats an event (WHATWG HTML, 9.2.5, Parsing an event stream). */
-export const eventText = ({ event, data, id }: ServerEvent): string =>
+const eventText = ({ event, data, id }: ServerEvent): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** Returns the id of the last event that the client has; undefined if it has none. */

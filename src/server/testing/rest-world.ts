@@ -78,6 +78,7 @@ export interface RestWorld {
 export async function restWorld(
   log: Logger = createLogger('error'),
   clusterPort?: number,
+  pageDir?: string,
 ): Promise<RestWorld> {
   const apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
@@ -131,6 +132,7 @@ export async function restWorld(
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
     clusterPort,
+    pageDir,
   });
   const tokens = {
     alice: await tokenOf(admin, person('alice')),

@@ -1,0 +1,313 @@
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Breadcrumbs,
+  Button,
+  Card,
+  Group,
+  Menu,
+  SimpleGrid,
+  Stack,
+  Table,
+  Tabs,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { call } from './api.ts';
+import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, regionOf, runningOf } from './cluster.ts';
+import type { Snapshot } from './clusters-store.ts';
+import { ageOf, spanOf } from './format.ts';
+import { History } from './history.tsx';
+import { OperationForm, type OperationKind } from './operation-form.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** What a user does next, by the reason of condition Stalled. */
+const NEXT: Readonly<Record<string, string>> = {
+  OperationFailed: 'Read the log, correct the cause, then choose Retry.',
+  Cancelled: 'Choose Retry to continue the operation.',
+  Paused: 'Choose Resume.',
+  NeedsConfirmation: 'Request the operation that the message names.',
+  CredentialsMissing: 'Create the Secret with the SSH key.',
+};
+
+export function ClusterPage({ id, snapshot }: { id: string; snapshot: Snapshot }) {
+  const cluster = snapshot.clusters.get(id);
+  if (!cluster)
+    return (
+      <Stack>
+        <Title order={2}>{id}</Title>
+        <Text role="status">
+          {snapshot.isSynced ? 'There is no such cluster, or you may not see it.' : 'Loading…'}
+        </Text>
+        <Anchor component={Link} href="/">
+          All clusters
+        </Anchor>
+      </Stack>
+    );
+  return <Details cluster={cluster} />;
+}
+
+function Details({ cluster }: { cluster: Cluster }) {
+  const { metadata, status } = cluster;
+  const running = runningOf(cluster);
+  const stalled = conditionOf(cluster, 'Stalled');
+  return (
+    <Stack>
+      <Breadcrumbs>
+        <Anchor component={Link} href="/">
+          Clusters
+        </Anchor>
+        <Text>{metadata.namespace}</Text>
+      </Breadcrumbs>
+      <Group justify="space-between" align="flex-start">
+        <div>
+          <Title order={2}>{metadata.name}</Title>
+          <Text size="sm">
+            {status?.phase || 'new'}
+            {status?.version ? `, Kubernetes ${status.version}` : ''}
+            {status?.nodes ? `, ${status.nodes.ready} of ${status.nodes.total} nodes ready` : ''}
+          </Text>
+        </div>
+        <Actions cluster={cluster} />
+      </Group>
+      {stalled?.status === 'True' && (
+        <Alert color="red" role="alert" title={stalled.reason}>
+          <Text size="sm">{stalled.message}</Text>
+          {NEXT[stalled.reason] !== undefined && <Text size="sm">{NEXT[stalled.reason]}</Text>}
+        </Alert>
+      )}
+      {running && (
+        <Card withBorder>
+          <Title order={3} size="h4">
+            {running.name}, running for {ageOf(running.startedAt, Date.now())}
+          </Title>
+          <Text size="sm" mb="sm">
+            Step: {running.step}
+            {running.requestedBy ? `. Requested by ${running.requestedBy}` : ''}
+          </Text>
+          <Timeline cluster={cluster} operation={running.id} />
+        </Card>
+      )}
+      <Tabs defaultValue="hosts" keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="hosts">Hosts</Tabs.Tab>
+          <Tabs.Tab value="conditions">Conditions</Tabs.Tab>
+          <Tabs.Tab value="history">History</Tabs.Tab>
+          <Tabs.Tab value="facts">Facts</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="hosts" pt="md">
+          <Hosts cluster={cluster} />
+        </Tabs.Panel>
+        <Tabs.Panel value="conditions" pt="md">
+          <Conditions cluster={cluster} />
+        </Tabs.Panel>
+        <Tabs.Panel value="history" pt="md">
+          <History cluster={cluster} />
+        </Tabs.Panel>
+        <Tabs.Panel value="facts" pt="md">
+          <Facts cluster={cluster} />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+const CHANGES: readonly (readonly [OperationKind, string])[] = [
+  ['scaleUp', 'Add hosts'],
+  ['scaleDown', 'Remove hosts'],
+  ['replace', 'Replace a host'],
+  ['update', 'Upgrade'],
+  ['renew', 'Renew certificates'],
+  ['repair', 'Repair'],
+  ['snapshot', 'Save a snapshot'],
+  ['rollback', 'Undo an upgrade'],
+];
+
+/** Buttons for operations. Each opens a form that shows the plan before anything begins. */
+function Actions({ cluster }: { cluster: Cluster }) {
+  const [form, setForm] = useState<OperationKind>();
+  const [refusal, setRefusal] = useState<string>();
+  const { namespace } = cluster.metadata;
+  const running = runningOf(cluster);
+  const isPaused = cluster.spec.paused === true;
+  const steer = (verb: 'pause' | 'resume' | 'cancel') => async () => {
+    try {
+      setRefusal(undefined);
+      await call('POST', `${pathOf(cluster)}/${verb}`, { query: { namespace }, body: {} });
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const hasFailed =
+    cluster.status?.operation?.result === 'failed' || cluster.status?.operation?.result === 'cancelled';
+  return (
+    <Stack gap="xs" align="flex-end">
+      <Group gap="xs">
+        {running && (
+          <Button variant="default" onClick={steer('cancel')}>
+            Cancel
+          </Button>
+        )}
+        {hasFailed && (
+          <Button variant="default" onClick={() => setForm('retry')}>
+            Retry
+          </Button>
+        )}
+        <Button variant="default" onClick={steer(isPaused ? 'resume' : 'pause')}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+        <Menu>
+          <Menu.Target>
+            <Button disabled={running !== undefined}>Change</Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {CHANGES.map(([kind, label]) => (
+              <Menu.Item key={kind} onClick={() => setForm(kind)}>
+                {label}
+              </Menu.Item>
+            ))}
+            <Menu.Divider />
+            <Menu.Item color="red" onClick={() => setForm('delete')}>
+              Delete
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </Group>
+      {running && (
+        <Text size="xs" c="dimmed">
+          {running.requestedBy ?? 'The operator'} runs {running.name}. You can change the cluster when it
+          ends.
+        </Text>
+      )}
+      {refusal !== undefined && (
+        <Alert color="red" role="alert">
+          {refusal}
+        </Alert>
+      )}
+      {form && <OperationForm kind={form} cluster={cluster} onClose={() => setForm(undefined)} />}
+    </Stack>
+  );
+}
+
+const GROUPS = ['control plane', 'etcd', 'worker'] as const;
+
+/** Draws the hosts by their first duty. */
+function Hosts({ cluster }: { cluster: Cluster }) {
+  const hosts = hostsOf(cluster);
+  return (
+    <Stack>
+      {GROUPS.map((duty) => {
+        const of = hosts.filter((host) => host.duties[0] === duty);
+        return (
+          of.length > 0 && (
+            <div key={duty}>
+              <Title order={3} size="h5" mb="xs">
+                {duty === 'worker' ? 'Workers' : duty === 'etcd' ? 'etcd' : 'Control planes'} ({of.length})
+              </Title>
+              <SimpleGrid
+                cols={{ base: 1, xs: 2, md: 4 }}
+                component="ul"
+                style={{ listStyle: 'none', padding: 0 }}
+              >
+                {of.map((host) => (
+                  <HostCard key={host.ip} host={host} />
+                ))}
+              </SimpleGrid>
+            </div>
+          )
+        );
+      })}
+    </Stack>
+  );
+}
+
+function HostCard({ host: { ip, name, duties, state, message } }: { host: HostView }) {
+  return (
+    <Card withBorder component="li" padding="sm">
+      <Text fw={600} className="cut">
+        {name}
+      </Text>
+      <Text size="sm">{ip}</Text>
+      <Group gap={4} mt={4}>
+        {duties.map((duty) => (
+          <Badge key={duty} size="xs" variant="default">
+            {duty}
+          </Badge>
+        ))}
+        {state !== '' && (
+          <Badge size="xs" color="orange" variant="light">
+            {state}
+          </Badge>
+        )}
+      </Group>
+      {message !== undefined && (
+        <Text size="xs" mt={4}>
+          {message}
+        </Text>
+      )}
+    </Card>
+  );
+}
+
+function Conditions({ cluster }: { cluster: Cluster }) {
+  const now = Date.now();
+  return (
+    <Table.ScrollContainer minWidth={600}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            {['Condition', 'Status', 'Reason', 'Since', 'Message'].map((head) => (
+              <Table.Th key={head}>{head}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {(cluster.status?.conditions ?? []).map(({ type, status, reason, lastTransitionTime, message }) => (
+            <Table.Tr key={type}>
+              <Table.Td>{type}</Table.Td>
+              <Table.Td>{status}</Table.Td>
+              <Table.Td>{reason}</Table.Td>
+              <Table.Td>{ageOf(lastTransitionTime, now)}</Table.Td>
+              <Table.Td>{message}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Facts({ cluster }: { cluster: Cluster }) {
+  const now = Date.now();
+  const { metadata, status } = cluster;
+  const expire = status?.certificatesExpire;
+  const left = expire === undefined ? Number.NaN : Date.parse(expire) - now;
+  const [newest] = status?.etcdSnapshots?.stored ?? [];
+  const facts: [string, string][] = [
+    ['Namespace', metadata.namespace],
+    ['Region', regionOf(cluster)],
+    ['Age', ageOf(metadata.creationTimestamp, now)],
+    [
+      'Certificates',
+      Number.isNaN(left) ? '' : left < 0 ? `expired ${spanOf(-left)} ago` : `expire in ${spanOf(left)}`,
+    ],
+    ['Newest snapshot', newest ? `${newest.name}, ${ageOf(newest.createdAt, now)} ago` : 'none'],
+  ];
+  return (
+    <Table variant="vertical" maw={600}>
+      <Table.Tbody>
+        {facts
+          .filter(([, value]) => value !== '')
+          .map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th w={180}>{name}</Table.Th>
+              <Table.Td>{value}</Table.Td>
+            </Table.Tr>
+          ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,67 @@
+import { Alert, List, Stack, Table, Text, Title } from '@mantine/core';
+import type { FieldProblem } from './api.ts';
+
+export interface Plan {
+  operation: string;
+  hash: string;
+  hosts: { ip: string; name: string; duties: string[]; action: string }[];
+  steps: { name: string; hosts: string[] }[];
+  refusals: FieldProblem[];
+  warnings: FieldProblem[];
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** Whether a value is a plan, as a dry run answers it. */
+export const isPlan = (value: unknown): value is Plan =>
+  isRecord(value) &&
+  typeof value['hash'] === 'string' &&
+  Array.isArray(value['hosts']) &&
+  Array.isArray(value['steps']);
+
+/** Shows what an operation would do: hosts, steps and warnings. */
+export function PlanView({ plan }: { plan: Plan }) {
+  return (
+    <Stack gap="sm" aria-label="Plan" role="region">
+      <Title order={3} size="h4">
+        Plan
+      </Title>
+      {plan.warnings.map(({ field, reason }) => (
+        <Alert key={`${field} ${reason}`} color="yellow">
+          {field} {reason}
+        </Alert>
+      ))}
+      <Table.ScrollContainer minWidth={400} mah={240}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Host</Table.Th>
+              <Table.Th>Duties</Table.Th>
+              <Table.Th>Action</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {plan.hosts.map(({ ip, duties, action }) => (
+              <Table.Tr key={ip}>
+                <Table.Td>{ip}</Table.Td>
+                <Table.Td>{duties.join(', ')}</Table.Td>
+                <Table.Td>{action}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      <List type="ordered" size="sm">
+        {plan.steps.map(({ name, hosts }) => (
+          <List.Item key={name}>
+            {name}{' '}
+            <Text span size="sm" c="dimmed">
+              ({hosts.length} {hosts.length === 1 ? 'host' : 'hosts'})
+            </Text>
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );
+}

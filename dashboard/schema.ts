@@ -1,0 +1,69 @@
+/** The schema of a request's body, from the OpenAPI document of the server. */
+
+export interface FieldSchema {
+  name: string;
+  kind: 'text' | 'secret' | 'choice' | 'switch' | 'number' | 'hosts' | 'host' | 'json';
+  description: string;
+  choices: readonly string[];
+  isRequired: boolean;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const at = (value: unknown, key: string): unknown => (isJson(value) ? value[key] : undefined);
+
+let document: Promise<unknown> | undefined;
+const openApi = (): Promise<unknown> => {
+  document ??= fetch('/docs/json').then((answer) => answer.json());
+  return document;
+};
+
+/** Follows `$ref` to the components of the document. */
+function resolved(root: unknown, schema: unknown): Json {
+  const reference = at(schema, '$ref');
+  if (typeof reference !== 'string') return isJson(schema) ? schema : {};
+  const parts = reference.replace('#/', '').split('/');
+  const { description } = isJson(schema) ? schema : {};
+  const target = parts.reduce<unknown>(at, root);
+  return { ...resolved(root, target), ...(description === undefined ? {} : { description }) };
+}
+
+const hasIp = (schema: Json): boolean => isJson(at(at(schema, 'properties'), 'ip'));
+
+function kindOf(root: unknown, name: string, schema: Json): FieldSchema['kind'] {
+  if (name === 'privateSSHKey') return 'secret';
+  if (Array.isArray(schema['enum'])) return 'choice';
+  if (schema['type'] === 'boolean') return 'switch';
+  if (schema['type'] === 'integer' || schema['type'] === 'number') return 'number';
+  if (schema['type'] === 'array' && hasIp(resolved(root, schema['items']))) return 'hosts';
+  if (schema['type'] === 'object' || isJson(schema['properties'])) return hasIp(schema) ? 'host' : 'json';
+  return schema['type'] === 'array' ? 'json' : 'text';
+}
+
+/** Fields that the page fills in itself. */
+const OWN = new Set(['name', 'namespace', 'region', 'plan', 'retry']);
+
+/** Returns the fields of the body of a route, by its operationId. */
+export async function fieldsOf(operationId: string): Promise<FieldSchema[]> {
+  const root = await openApi();
+  const paths = at(root, 'paths');
+  const route = Object.values(isJson(paths) ? paths : {})
+    .flatMap((path) => Object.values(isJson(path) ? path : {}))
+    .find((operation) => at(operation, 'operationId') === operationId);
+  const content = at(at(at(at(route, 'requestBody'), 'content'), 'application/json'), 'schema');
+  const body = resolved(root, content);
+  const required = Array.isArray(body['required']) ? body['required'] : [];
+  return Object.entries(isJson(body['properties']) ? body['properties'] : {})
+    .filter(([name]) => !OWN.has(name))
+    .map(([name, value]) => {
+      const schema = resolved(root, value);
+      return {
+        name,
+        kind: kindOf(root, name, schema),
+        description: typeof schema['description'] === 'string' ? schema['description'] : '',
+        choices: Array.isArray(schema['enum']) ? schema['enum'].map(String) : [],
+        isRequired: required.includes(name),
+      };
+    });
+}

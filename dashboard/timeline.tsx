@@ -1,0 +1,105 @@
+import { Alert, Badge, Group, Stack, Table, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { follow, type StreamState } from './api.ts';
+import { type Cluster, pathOf } from './cluster.ts';
+
+interface RunEvent {
+  event: string;
+  attempt: number;
+  step?: string;
+  task?: string;
+  host?: string;
+  seconds?: number;
+  message?: string;
+}
+
+const isRunEvent = (value: unknown): value is RunEvent =>
+  typeof value === 'object' && value !== null && 'event' in value && 'attempt' in value;
+
+interface HostTask {
+  task: string;
+  event: string;
+  message: string | undefined;
+}
+
+interface Progress {
+  steps: string[];
+  hosts: ReadonlyMap<string, HostTask>;
+  end: string | undefined;
+}
+
+const NOTHING: Progress = { steps: [], hosts: new Map(), end: undefined };
+const BAD = new Set(['failed', 'unreachable']);
+
+/** Returns the progress after one more event. */
+function after(progress: Progress, { event, step, task, host, message }: RunEvent): Progress {
+  if (event === 'end') return { ...progress, end: message };
+  if (event === 'play' && step !== undefined) return { ...progress, steps: [...progress.steps, step] };
+  if (host === undefined || task === undefined) return progress;
+  return { ...progress, hosts: new Map(progress.hosts).set(host, { task, event, message }) };
+}
+
+/** Shows the steps of an operation, and the present task of each host, live. */
+export function Timeline({ cluster, operation }: { cluster: Cluster; operation: string }) {
+  const [progress, setProgress] = useState(NOTHING);
+  const [state, setState] = useState<StreamState>('live');
+  const path = `${pathOf(cluster)}/operations/${operation}/events`;
+  const { namespace } = cluster.metadata;
+  useEffect(() => {
+    const abort = new AbortController();
+    setProgress(NOTHING);
+    follow(
+      path,
+      { namespace },
+      ({ data }) => isRunEvent(data) && setProgress((present) => after(present, data)),
+      setState,
+      abort.signal,
+    ).catch(() => setState('interrupted'));
+    return () => abort.abort();
+  }, [path, namespace]);
+  return (
+    <Stack gap="sm">
+      {state === 'interrupted' && (
+        <Alert color="yellow" role="status">
+          The log is interrupted. It continues when the server answers.
+        </Alert>
+      )}
+      <Group gap={4} role="list" aria-label="Steps">
+        {progress.steps.map((step, index) => (
+          <Badge
+            // A step has its place in the plan once.
+            key={step}
+            role="listitem"
+            variant={index === progress.steps.length - 1 && progress.end === undefined ? 'filled' : 'light'}
+          >
+            {step}
+          </Badge>
+        ))}
+      </Group>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Host</Table.Th>
+            <Table.Th>Task</Table.Th>
+            <Table.Th>State</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {[...progress.hosts].map(([host, { task, event, message }]) => (
+            <Table.Tr key={host}>
+              <Table.Td>{host}</Table.Td>
+              <Table.Td>{task}</Table.Td>
+              <Table.Td>
+                <Text size="sm" c={BAD.has(event) ? 'red' : ''}>
+                  {event === 'start' ? 'running' : event}
+                  {BAD.has(event) && message ? `: ${message}` : ''}
+                </Text>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {progress.hosts.size === 0 && <Text size="sm">No host has begun yet.</Text>}
+    </Stack>
+  );
+}

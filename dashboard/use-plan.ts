@@ -1,0 +1,57 @@
+import { useEffect, useState } from 'react';
+import { call, type FieldProblem, type Query, Refused } from './api.ts';
+import { isPlan, type Plan } from './plan-view.tsx';
+
+const PAUSE_MS = 400;
+
+export interface Planned {
+  plan: Plan | undefined;
+  problems: readonly FieldProblem[];
+  /** Why there is no plan, if no field is to blame. */
+  refusal: string | undefined;
+  isBusy: boolean;
+}
+
+const NOTHING: Planned = { plan: undefined, problems: [], refusal: undefined, isBusy: false };
+
+/** Asks the server for the plan of a request a moment after its last change. `undefined`: there is nothing to plan yet. */
+export function usePlan(
+  method: 'POST' | 'DELETE',
+  path: string | undefined,
+  query: Query,
+  body: unknown,
+): Planned {
+  const [planned, setPlanned] = useState(NOTHING);
+  const key = JSON.stringify([method, path, query, body]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has all parts of the request.
+  useEffect(() => {
+    if (path === undefined) {
+      setPlanned(NOTHING);
+      return;
+    }
+    const abort = new AbortController();
+    setPlanned((before) => ({ ...before, isBusy: true }));
+    const timer = setTimeout(async () => {
+      try {
+        const answer = await call(method, path, {
+          query: { ...query, dryRun: 'All' },
+          body,
+          signal: abort.signal,
+        });
+        const plan =
+          typeof answer === 'object' && answer !== null && 'plan' in answer ? answer.plan : undefined;
+        if (isPlan(plan)) setPlanned({ ...NOTHING, plan, problems: plan.refusals });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        const problems = error instanceof Refused ? error.problems : [];
+        const message = error instanceof Error ? error.message : String(error);
+        setPlanned({ ...NOTHING, problems, refusal: problems.length > 0 ? undefined : message });
+      }
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [key]);
+  return planned;
+}
