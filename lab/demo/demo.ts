@@ -242,6 +242,7 @@ function reportHowToUse(meta: Meta, hasCluster: boolean): void {
 The lab has now:
   the meta cluster   ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} get ecs -A
 ${hasCluster ? cluster : ''}  hosts              ${meta.hosts.map(({ ip }) => ip).join(' ')} (SSH key: ${keyPath})
+  web page           ${meta.restUrl}/ (sign in with a token)
   REST and its docs  ${meta.restUrl}/docs (authority: ${join(labDir, 'meta-ca.crt')})
   a token            ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} create token lab-user
   remove everything  make lab-down

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import { isMaster } from '#api/cluster-host.ts';
@@ -15,6 +14,11 @@ type Connections = ReadonlyMap<string, Pick<SshConnection, 'run'>>;
 const ASK_SECONDS = 30;
 /** Limit of a whole snapshot, for the largest database that etcd recommends, 8 GiB, over a slow connection. */
 const STREAM_SECONDS = 3600;
+/**
+ * Bytes of base64 in a second. Without a limit, etcd and its disk would be busy with the snapshot alone, and requests would
+ * wait. The largest database takes six minutes.
+ */
+const STREAM_RATE = '32M';
 const MAX_SAID = 300;
 
 const statusSchema = z.object({
@@ -34,9 +38,9 @@ const NO_KEY = 'AA==';
 const COMPACTED = /required revision has been compacted/;
 
 /** Returns the command that asks the JSON gateway of the member on a host. Keys stay on the host. */
-const gateway = (ip: string, path: string, body: string, seconds: number): string =>
+const gateway = (ip: string, path: string, body: string, seconds: number, more = ''): string =>
   'for d in /etc/matryoshka/etcd /etc/kubernetes/pki/etcd; do [ ! -s $d/server.key ] || break; done; ' +
-  `exec curl -sS --noproxy '*' --max-time ${seconds} --cacert $d/ca.crt --cert $d/server.crt --key $d/server.key ` +
+  `exec nice -n 19 curl -sS --noproxy '*' ${more} --max-time ${seconds} --cacert $d/ca.crt --cert $d/server.crt --key $d/server.key ` +
   `-H 'Content-Type: application/json' -d '${body}' 'https://${inUrl(ip)}:2379${path}'`;
 
 /**
@@ -89,7 +93,7 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
       const stop = () => output.destroy(new Error('the run ends'));
       signal.addEventListener('abort', stop, { once: true });
       void connection
-        .run(gateway(ip, SNAPSHOT_PATH, '{}', STREAM_SECONDS), {
+        .run(gateway(ip, SNAPSHOT_PATH, '{}', STREAM_SECONDS, `--limit-rate ${STREAM_RATE}`), {
           output,
           timeoutMs: (STREAM_SECONDS + 30) * 1000,
         })
@@ -139,14 +143,14 @@ function fitStatus(text: string): z.infer<typeof statusSchema> {
   return status;
 }
 
-/** Returns the lines of a stream. Unlike readline alone, it rejects if the stream does. */
+/** Returns the lines of a stream, at the pace of their reader. Rejects if the stream does. */
 async function* linesOf(input: PassThrough): AsyncGenerator<string> {
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  let failed: Error | undefined;
-  input.once('error', (error) => {
-    failed = error;
-    lines.close();
-  });
-  for await (const line of lines) yield line;
-  if (failed) throw failed;
+  let rest = '';
+  // The stream waits for its reader. `node:readline` would keep thousands of lines, each of some 40 KiB.
+  for await (const chunk of input.setEncoding('utf8')) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }

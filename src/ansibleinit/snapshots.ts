@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { z } from 'zod';
 import type { SnapshotReport } from '#protocol/snapshot.ts';
 import { bringEtcd } from '#snapshots/etcd-programs.ts';
@@ -58,6 +59,8 @@ export async function saveSnapshot(
   if (snapshot?.task !== 'save') return undefined;
   const { id, namespace, name } = cluster;
   const { etcdImage, ...from } = await opened(settings, signal);
+  // Encryption and the test restore yield to everything else on the node; programs that are started do too.
+  setPriority(constants.priority.PRIORITY_LOW);
   return save({
     ...from,
     ...progress,

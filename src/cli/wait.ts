@@ -39,6 +39,12 @@ const OF_THE_LAST: readonly string[] = ['OperationFailed', 'Cancelled'];
 const stalledOf = ({ status }: Cluster) =>
   status.conditions.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
 
+/** Returns the place of the request in the queue; undefined if it is in none. */
+function queueOf({ status }: Cluster): string | undefined {
+  const queued = status.conditions.find(({ type, reason }) => type === 'Reconciling' && reason === 'Queued');
+  return queued?.message;
+}
+
 /** Returns why the request does not begin; undefined if that is not known to be about this request. */
 function obstacleOf(cluster: Cluster): string | undefined {
   const stalled = stalledOf(cluster);
@@ -57,7 +63,7 @@ const failed = (
 function ofDeletion(cluster: Cluster | undefined, name: string, uid: string | undefined): Standing {
   if (!cluster || (uid !== undefined && cluster.metadata.uid !== uid)) return { kind: 'finished' };
   const { operation, summary, message } = cluster.status;
-  if (operation?.name !== 'delete') return { kind: 'goes on', text: summary ?? 'waits for the operator' };
+  if (operation?.name !== 'delete') return { kind: 'goes on', text: 'waits for the operator' };
   const { result, step, id } = operation;
   if (result === undefined) return { kind: 'goes on', text: `delete: ${step}` };
   const why = message ?? summary ?? '';
@@ -90,7 +96,7 @@ async function ofOperation(
     if (present !== requestId) return ofRecord(session, awaited, requestId);
     const obstacle = obstacleOf(cluster);
     return obstacle === undefined
-      ? { kind: 'goes on', text: summary ?? 'waits for the operator' }
+      ? { kind: 'goes on', text: queueOf(cluster) ?? 'waits for the operator' }
       : { kind: 'stuck', text: `${name}: ${obstacle}` };
   }
   const { result, step, name: what, id } = operation;

@@ -34,6 +34,8 @@ export interface ScratchEtcd {
   compact(revision: number): Promise<void>;
 }
 
+/** Memory beyond which Go collects garbage more often (pkg.go.dev/runtime). Pages of files do not count. */
+const GOMEMLIMIT = '64MiB';
 const RESTORE_MS = 300_000;
 const START_MS = 120_000;
 const ASK_MS = 60_000;
@@ -53,6 +55,7 @@ export async function withScratchEtcd<T>(
     all: true,
     cancelSignal: signal,
     timeout: RESTORE_MS,
+    env: { GOMEMLIMIT },
   });
   signal.throwIfAborted();
   if (restored.failed) throw new Error(`etcd's data cannot be restored: ${lastLine(restored.all)}`);
@@ -67,7 +70,7 @@ export async function withScratchEtcd<T>(
       '--unsafe-no-fsync',
       ...['--log-level', 'error'],
     ],
-    { reject: false, all: true, cancelSignal: signal, env: { GOMEMLIMIT: '100MiB' } },
+    { reject: false, all: true, cancelSignal: signal, env: { GOMEMLIMIT } },
   );
   try {
     await ready(url, server, signal);
