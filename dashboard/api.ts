@@ -102,9 +102,37 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     });
   });
 
+/** Waits until the page is in sight. */
+const inSight = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const look = (): void => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+    look();
+  });
+
+/** Returns a signal that aborts when the page is hidden: browsers open six connections to a server, for all tabs together. */
+function whileInSight(signal: AbortSignal): { reading: AbortSignal; stop: () => void } {
+  const hidden = new AbortController();
+  const look = (): void => {
+    if (document.hidden) hidden.abort();
+  };
+  document.addEventListener('visibilitychange', look);
+  return {
+    reading: AbortSignal.any([signal, hidden.signal]),
+    stop: () => document.removeEventListener('visibilitychange', look),
+  };
+}
+
 /**
  * Follows server-sent events until `signal` aborts, or an event `end` comes. A stream that breaks off is continued after its
- * last event, without a gap or a repeat. Rejects with Refused if the server refuses.
+ * last event, without a gap or a repeat. Event `reset` says that everything comes once more. Rejects with Refused if the
+ * server refuses. A hidden page does not read; it continues when it is shown.
  */
 export async function follow(
   path: string,
@@ -116,18 +144,25 @@ export async function follow(
   let last: string | undefined;
   let tries = 0;
   let hasEnded = false;
+  let isFirst = true;
   while (!signal.aborted && !hasEnded) {
+    await inSight(signal);
+    const { reading, stop } = whileInSight(signal);
     try {
       const answer = await fetch(urlOf(path, query), {
         headers: headersFor(last === undefined ? {} : { 'last-event-id': last }),
-        signal,
+        signal: reading,
       });
       if (!answer.ok) throw await refusalOf(answer);
       onState('live');
+      if (!isFirst && last === undefined) onEvent({ event: 'reset', data: {} });
+      isFirst = false;
       const parser = createParser({
         onEvent({ event = 'message', data, id }) {
-          tries = 0;
-          if (id !== undefined) last = id;
+          if (id !== undefined) {
+            tries = 0;
+            last = id;
+          }
           hasEnded ||= event === 'end';
           onEvent({ event, data: JSON.parse(data) });
         },
@@ -137,8 +172,11 @@ export async function follow(
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Refused && error.status !== 429 && error.status < 500) throw error;
+    } finally {
+      stop();
     }
     if (hasEnded || signal.aborted) break;
+    if (reading.aborted) continue;
     onState('interrupted');
     await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 5_000, signal);
     tries += 1;

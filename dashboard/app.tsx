@@ -46,6 +46,9 @@ function Pages({ onLeave }: { onLeave: () => void }) {
     store.watch(namespace === '' ? undefined : namespace);
     return store.stop;
   }, [namespace]);
+  useEffect(() => {
+    if (snapshot.isLoggedOut) onLeave();
+  }, [snapshot.isLoggedOut, onLeave]);
   return (
     <AppShell header={{ height: 56 }} padding="md">
       <AppShell.Header>
@@ -91,7 +94,13 @@ function Pages({ onLeave }: { onLeave: () => void }) {
         )}
         <Switch>
           <Route path="/create">
-            <CreatePage namespace={namespace} />
+            <CreatePage
+              namespace={namespace}
+              onNamespace={(next) => {
+                setNamespace(next);
+                setDraft(next);
+              }}
+            />
           </Route>
           <Route path="/cluster/:namespace/:name">
             {({ namespace: at, name }) => (

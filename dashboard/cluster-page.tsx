@@ -136,7 +136,10 @@ function Actions({ cluster }: { cluster: Cluster }) {
   const steer = (verb: 'pause' | 'resume' | 'cancel') => async () => {
     try {
       setRefusal(undefined);
-      await call('POST', `${pathOf(cluster)}/${verb}`, { query: { namespace }, body: {} });
+      await call('POST', `${pathOf(cluster)}/${verb}`, {
+        query: { namespace },
+        body: verb === 'cancel' ? { id: running?.id } : {},
+      });
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));
     }

@@ -1,4 +1,4 @@
-import { follow, type StreamState } from './api.ts';
+import { follow, Refused, type StreamState } from './api.ts';
 import { type Cluster, isCluster, keyOf } from './cluster.ts';
 
 /** All clusters that the user may see, live. */
@@ -10,9 +10,17 @@ export interface Snapshot {
   state: StreamState;
   /** Why the server refuses the list. */
   refusal: string | undefined;
+  /** Whether the server does not know the token any more. */
+  isLoggedOut: boolean;
 }
 
-const EMPTY: Snapshot = { clusters: new Map(), isSynced: false, state: 'live', refusal: undefined };
+const EMPTY: Snapshot = {
+  clusters: new Map(),
+  isSynced: false,
+  state: 'live',
+  refusal: undefined,
+  isLoggedOut: false,
+};
 
 /** A store as React reads it (useSyncExternalStore). */
 export interface ClustersStore {
@@ -26,6 +34,8 @@ export interface ClustersStore {
 export function createClustersStore(): ClustersStore {
   let snapshot = EMPTY;
   let present = new Map<string, Cluster>();
+  /** A list that comes once more. It replaces the former one when it is complete. */
+  let incoming: Map<string, Cluster> | undefined;
   let abort = new AbortController();
   let isDue = false;
   const listeners = new Set<() => void>();
@@ -52,23 +62,34 @@ export function createClustersStore(): ClustersStore {
       abort.abort();
       abort = new AbortController();
       present = new Map();
+      incoming = undefined;
       publish({ ...EMPTY });
       follow(
         '/clusters/events',
         { namespace },
         ({ event, data }) => {
-          if (event === 'reset') present = new Map();
-          if (event === 'synced') publish({ isSynced: true });
+          if (event === 'reset') incoming = new Map();
+          if (event === 'synced') {
+            present = incoming ?? present;
+            incoming = undefined;
+            publish({ isSynced: true });
+          }
           if (isCluster(data)) {
-            if (event === 'deleted') present.delete(keyOf(data));
-            else if (event === 'added' || event === 'modified') present.set(keyOf(data), data);
+            const list = incoming ?? present;
+            if (event === 'deleted') list.delete(keyOf(data));
+            else if (event === 'added' || event === 'modified') list.set(keyOf(data), data);
           }
           changed();
         },
         (state) => publish({ state }),
         abort.signal,
       ).catch((error: unknown) =>
-        publish({ refusal: error instanceof Error ? error.message : String(error), isSynced: true }),
+        publish({
+          refusal: error instanceof Error ? error.message : String(error),
+          isSynced: true,
+          state: 'ended',
+          isLoggedOut: error instanceof Refused && error.status === 401,
+        }),
       );
     },
     stop: () => abort.abort(),

@@ -11,7 +11,13 @@ const FIRST = ['masterList', 'nodeList', 'kubeVersion', 'privateSSHKey', 'creden
 const NAME = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
 /** Creates a cluster. The server checks what is typed, and the plan is shown before anything begins. */
-export function CreatePage({ namespace: initial }: { namespace: string }) {
+export function CreatePage({
+  namespace: initial,
+  onNamespace,
+}: {
+  namespace: string;
+  onNamespace: (namespace: string) => void;
+}) {
   const [, navigate] = useLocation();
   const [fields, setFields] = useState<readonly FieldSchema[]>();
   const [name, setName] = useState('');
@@ -33,7 +39,7 @@ export function CreatePage({ namespace: initial }: { namespace: string }) {
     refusal: why,
     isBusy: isPlanning,
   } = usePlan('POST', hasHosts ? path : undefined, { namespace }, values);
-  const isPossible = plan !== undefined && plan.refusals.length === 0;
+  const isPossible = plan !== undefined && !isPlanning && plan.refusals.length === 0;
   const submit = async () => {
     if (path === undefined) return;
     setBusy(true);
@@ -41,6 +47,8 @@ export function CreatePage({ namespace: initial }: { namespace: string }) {
     try {
       const body = { ...values, ...(plan ? { plan: plan.hash } : {}) };
       await call('POST', path, { query: { namespace }, body });
+      // The list shows the namespace of the new cluster.
+      if (initial !== '' && initial !== namespace) onNamespace(namespace);
       navigate(`/cluster/${namespace}/${name}`);
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));

@@ -37,7 +37,10 @@ export function History({ cluster }: { cluster: Cluster }) {
   useEffect(() => {
     const abort = new AbortController();
     call('GET', `${path}/operations`, { query: { namespace }, signal: abort.signal }).then(
-      (answer) => setEntries(entriesIn(answer)),
+      (answer) => {
+        setRefusal(undefined);
+        setEntries(entriesIn(answer));
+      },
       (error: unknown) => abort.signal.aborted || setRefusal(String(error)),
     );
     return () => abort.abort();

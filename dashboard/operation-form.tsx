@@ -111,8 +111,9 @@ export function OperationForm({
     refusal: why,
     isBusy: isPlanning,
   } = usePlan(request.method, request.path, { namespace }, values);
-  const isFinal = kind === 'delete';
-  const isPossible = plan !== undefined && plan.refusals.length === 0 && (!isFinal || typed === name);
+  const isFinal = request.method === 'DELETE';
+  const isPossible =
+    plan !== undefined && !isPlanning && plan.refusals.length === 0 && (!isFinal || typed === name);
   const submit = async () => {
     setBusy(true);
     setRefusal(undefined);

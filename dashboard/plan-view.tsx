@@ -4,7 +4,11 @@ import type { FieldProblem } from './api.ts';
 export interface Plan {
   operation: string;
   hash: string;
-  hosts: { ip: string; name: string; duties: string[]; action: string }[];
+  hosts: { ip: string; name: string; duties: string[]; action: string; reclaim?: string }[];
+  /** Hosts that are given back without a run. */
+  release: string[];
+  /** Scripts of the user that run as root. */
+  hooks: { name: string; configMap: string; key: string }[];
   steps: { name: string; hosts: string[] }[];
   refusals: FieldProblem[];
   warnings: FieldProblem[];
@@ -18,6 +22,8 @@ export const isPlan = (value: unknown): value is Plan =>
   isRecord(value) &&
   typeof value['hash'] === 'string' &&
   Array.isArray(value['hosts']) &&
+  Array.isArray(value['release']) &&
+  Array.isArray(value['hooks']) &&
   Array.isArray(value['steps']);
 
 /** Shows what an operation would do: hosts, steps and warnings. */
@@ -42,16 +48,26 @@ export function PlanView({ plan }: { plan: Plan }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {plan.hosts.map(({ ip, duties, action }) => (
+            {plan.hosts.map(({ ip, duties, action, reclaim }) => (
               <Table.Tr key={ip}>
                 <Table.Td>{ip}</Table.Td>
                 <Table.Td>{duties.join(', ')}</Table.Td>
-                <Table.Td>{action}</Table.Td>
+                <Table.Td>
+                  {reclaim === undefined
+                    ? action
+                    : `${action}, after the remains of cluster ${reclaim} are wiped`}
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
+      {plan.release.length > 0 && <Text size="sm">Given back without a run: {plan.release.join(', ')}</Text>}
+      {plan.hooks.map(({ name, configMap, key }) => (
+        <Text key={`${name} ${configMap} ${key}`} size="sm">
+          Hook {name}: ConfigMap {configMap}, {key}
+        </Text>
+      ))}
       <List type="ordered" size="sm">
         {plan.steps.map(({ name, hosts }) => (
           <List.Item key={name}>

@@ -140,6 +140,8 @@ function Field({
         setBroken(undefined);
       } catch (error) {
         setBroken(error instanceof Error ? error.message : String(error));
+        // The text takes the place of the former value. The server refuses it, so nothing can be requested.
+        onChange(next);
       }
     } else onChange(next === '' ? undefined : next);
   };

@@ -15,7 +15,13 @@ const at = (value: unknown, key: string): unknown => (isJson(value) ? value[key]
 
 let document: Promise<unknown> | undefined;
 const openApi = (): Promise<unknown> => {
-  document ??= fetch('/docs/json').then((answer) => answer.json());
+  document ??= fetch('/docs/json')
+    .then((answer) => answer.json())
+    .catch((error: unknown) => {
+      // The next form asks again.
+      document = undefined;
+      throw error;
+    });
   return document;
 };
 

@@ -23,17 +23,20 @@ interface HostTask {
 }
 
 interface Progress {
+  attempt: number;
   steps: string[];
   hosts: ReadonlyMap<string, HostTask>;
   end: string | undefined;
 }
 
-const NOTHING: Progress = { steps: [], hosts: new Map(), end: undefined };
+const NOTHING: Progress = { attempt: 1, steps: [], hosts: new Map(), end: undefined };
 const BAD = new Set(['failed', 'unreachable']);
 
 /** Returns the progress after one more event. */
-function after(progress: Progress, { event, step, task, host, message }: RunEvent): Progress {
-  if (event === 'end') return { ...progress, end: message };
+function after(before: Progress, { event, attempt, step, task, host, message }: RunEvent): Progress {
+  if (event === 'end') return { ...before, end: message };
+  // A new attempt begins with the first step.
+  const progress = attempt > before.attempt ? { ...NOTHING, attempt } : before;
   if (event === 'play' && step !== undefined) return { ...progress, steps: [...progress.steps, step] };
   if (host === undefined || task === undefined) return progress;
   return { ...progress, hosts: new Map(progress.hosts).set(host, { task, event, message }) };
@@ -43,6 +46,7 @@ function after(progress: Progress, { event, step, task, host, message }: RunEven
 export function Timeline({ cluster, operation }: { cluster: Cluster; operation: string }) {
   const [progress, setProgress] = useState(NOTHING);
   const [state, setState] = useState<StreamState>('live');
+  const [refusal, setRefusal] = useState<string>();
   const path = `${pathOf(cluster)}/operations/${operation}/events`;
   const { namespace } = cluster.metadata;
   useEffect(() => {
@@ -51,15 +55,23 @@ export function Timeline({ cluster, operation }: { cluster: Cluster; operation: 
     follow(
       path,
       { namespace },
-      ({ data }) => isRunEvent(data) && setProgress((present) => after(present, data)),
+      ({ event, data }) => {
+        if (event === 'reset') setProgress(NOTHING);
+        if (isRunEvent(data)) setProgress((present) => after(present, data));
+      },
       setState,
       abort.signal,
-    ).catch(() => setState('interrupted'));
+    ).catch((error: unknown) => setRefusal(error instanceof Error ? error.message : String(error)));
     return () => abort.abort();
   }, [path, namespace]);
   return (
     <Stack gap="sm">
-      {state === 'interrupted' && (
+      {refusal !== undefined && (
+        <Alert color="red" role="alert">
+          {refusal}
+        </Alert>
+      )}
+      {state === 'interrupted' && refusal === undefined && (
         <Alert color="yellow" role="status">
           The log is interrupted. It continues when the server answers.
         </Alert>
@@ -67,8 +79,8 @@ export function Timeline({ cluster, operation }: { cluster: Cluster; operation: 
       <Group gap={4} role="list" aria-label="Steps">
         {progress.steps.map((step, index) => (
           <Badge
-            // A step has its place in the plan once.
-            key={step}
+            // biome-ignore lint/suspicious/noArrayIndexKey: the list only grows.
+            key={`${index} ${step}`}
             role="listitem"
             variant={index === progress.steps.length - 1 && progress.end === undefined ? 'filled' : 'light'}
           >

@@ -9,6 +9,7 @@ export interface Planned {
   problems: readonly FieldProblem[];
   /** Why there is no plan, if no field is to blame. */
   refusal: string | undefined;
+  /** Whether the plan is of values that were changed since. */
   isBusy: boolean;
 }
 
@@ -21,16 +22,15 @@ export function usePlan(
   query: Query,
   body: unknown,
 ): Planned {
-  const [planned, setPlanned] = useState(NOTHING);
+  const [answered, setAnswered] = useState({ ...NOTHING, key: '' });
   const key = JSON.stringify([method, path, query, body]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key has all parts of the request.
   useEffect(() => {
     if (path === undefined) {
-      setPlanned(NOTHING);
+      setAnswered({ ...NOTHING, key });
       return;
     }
     const abort = new AbortController();
-    setPlanned((before) => ({ ...before, isBusy: true }));
     const timer = setTimeout(async () => {
       try {
         const answer = await call(method, path, {
@@ -40,12 +40,13 @@ export function usePlan(
         });
         const plan =
           typeof answer === 'object' && answer !== null && 'plan' in answer ? answer.plan : undefined;
-        if (isPlan(plan)) setPlanned({ ...NOTHING, plan, problems: plan.refusals });
+        if (!isPlan(plan)) throw new Error('The server answers without a plan.');
+        setAnswered({ ...NOTHING, key, plan, problems: plan.refusals });
       } catch (error) {
         if (abort.signal.aborted) return;
         const problems = error instanceof Refused ? error.problems : [];
         const message = error instanceof Error ? error.message : String(error);
-        setPlanned({ ...NOTHING, problems, refusal: problems.length > 0 ? undefined : message });
+        setAnswered({ ...NOTHING, key, problems, refusal: problems.length > 0 ? undefined : message });
       }
     }, PAUSE_MS);
     return () => {
@@ -53,5 +54,6 @@ export function usePlan(
       abort.abort();
     };
   }, [key]);
-  return planned;
+  const { key: of, ...planned } = answered;
+  return { ...planned, isBusy: path !== undefined && of !== key };
 }

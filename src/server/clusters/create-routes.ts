@@ -21,7 +21,8 @@ import { validateSpec } from '#operations/validate.ts';
 import { ok } from '#rest/answers.ts';
 import { type CreateBody, createCluster } from '#rest/asking.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
-import { isUncertain } from '#runtime/wire/api-error.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isConflict, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, unprocessable } from '../http/errors.ts';
@@ -92,6 +93,8 @@ async function authorizeRetry(
 /** A creation, and the headers that may name the version that it applies to. */
 type Conditional = Wanted & { headers: IncomingHttpHeaders };
 
+const MAX_TRIES = 5;
+
 const alreadyThere = (name: string, namespace: string): Error =>
   conflict(
     `cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`,
@@ -122,10 +125,13 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
     spec: { cluster: { ...change, region } },
   };
   const there = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
-  if (there && repeatable !== undefined && wasAsked(there, repeatable, word)) return repeatable;
+  const isLeaving = there?.metadata.deletionTimestamp !== undefined;
+  if (there && !isLeaving && repeatable !== undefined && wasAsked(there, repeatable, word)) return repeatable;
   // A creation with this key that was cut short before its last write is continued.
   const begun =
-    repeatable !== undefined && there?.metadata.annotations?.[annotations.requestId] === repeatable
+    repeatable !== undefined &&
+    !isLeaving &&
+    there?.metadata.annotations?.[annotations.requestId] === repeatable
       ? there
       : undefined;
   if (there && !begun) throw alreadyThere(name, namespace);
@@ -151,11 +157,31 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    return requestIdOf(await ask(client, made, { word, person, plan, requestId: repeatable }));
+    // The validated spec is written once more: the request before may have had another.
+    const change = begun === undefined ? undefined : cluster.spec.cluster;
+    return requestIdOf(await ask(client, made, { word, person, change, plan, requestId: repeatable }));
   } catch (error) {
-    const { uid } = made.metadata;
-    await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
+    if (begun === undefined) await removeUnasked(client, made);
     throw error;
+  }
+}
+
+/**
+ * Removes the object of a creation that failed, unless it has the operation annotation: a write whose answer was lost, or the
+ * repetition of the request, may have been accepted.
+ */
+async function removeUnasked(client: Client, made: KubernetesCluster): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    const found = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(made));
+    const { uid, resourceVersion, annotations: present } = found?.metadata ?? {};
+    if (uid !== made.metadata.uid || present?.[annotations.operation]) return;
+    try {
+      await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid, resourceVersion } });
+      return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isConflict(error) || tried >= MAX_TRIES) throw error;
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
+import { operationAsked } from '#api/operation-values.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
 import { ok } from '#rest/answers.ts';
 import { approvePlan, cancelOperation, pauseCluster, resumeCluster } from '#rest/steering.ts';
@@ -112,10 +113,18 @@ export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
     const { spec } = cluster;
     for (const permission of [...onHooks(spec, key), ...onManifests(spec, key)])
       await auth.allow(person, permission);
+    if (operationAsked(cluster.metadata.annotations?.[annotations.operation]) === 'delete')
+      await auth.allow(person, onClusters('delete', key.namespace, key.name));
     const { hash, operation } = approvable(cluster, body.plan);
     if (!query.dryRun) {
       await patch(client, cluster, headers, {
-        metadata: { annotations: { [annotations.dryRun]: null, [annotations.plan]: hash } },
+        metadata: {
+          annotations: {
+            [annotations.dryRun]: null,
+            [annotations.plan]: hash,
+            [annotations.requestedBy]: person.username,
+          },
+        },
       });
       reply.header('location', locationOf(region, key));
     }

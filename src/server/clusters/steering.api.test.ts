@@ -90,6 +90,53 @@ describe('POST …/approve', () => {
   });
 });
 
+describe('POST …/approve of a deletion', () => {
+  it('requires the right to delete, and records who approved', async () => {
+    const name = await given();
+    await world.created(name);
+    const key = { namespace: world.namespace, name };
+    const asked = {
+      [annotations.operation]: 'terminating',
+      [annotations.dryRun]: 'All',
+      [annotations.requestId]: 'asked',
+    };
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      key,
+      { metadata: { annotations: asked } },
+      { type: 'merge' },
+    );
+    const plan = {
+      ...{ word: 'terminating', requestId: 'asked', specHash: 'x', operation: 'delete', result: 'Possible' },
+      ...{ message: '', steps: [], hosts: {}, changes: [], after: 1 },
+      ...{ hash: 'c'.repeat(64), at: '2026-11-29T10:00:00Z' },
+    };
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      key,
+      { status: { plan } },
+      { type: 'merge', subresource: 'status' },
+    );
+    const rule = (resources: string[], verbs: string[]) => ({ apiGroups: ['ecs.yun.com'], resources, verbs });
+    const rights = [
+      rule(['kubernetesclusters'], ['get', 'list', 'create', 'update', 'patch']),
+      rule(['kubernetesclusters/kubeconfig', 'kubernetesclusters/credentials'], ['*']),
+    ];
+    const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+    const approve = (token: string) => world.call(token, 'POST', path(name, '/approve'), {});
+    expect(await approve(await world.accountWith([...rights, secrets]))).toMatchObject({
+      status: 403,
+      body: { message: expect.stringMatching(/delete/) },
+    });
+    expect((await annotationsOf(name))[annotations.dryRun]).toBe('All');
+    const remover = await world.accountWith([...rights, secrets, rule(['kubernetesclusters'], ['delete'])]);
+    expect(await approve(remover)).toMatchObject({ status: 200, body: { operation: 'delete' } });
+    const after = await annotationsOf(name);
+    expect(after[annotations.requestedBy]).not.toBe(`system:serviceaccount:${world.namespace}:alice`);
+    expect(after[annotations.requestedBy]).toMatch(/^system:serviceaccount:/);
+  });
+});
+
 describe('POST …/cancel', () => {
   it('writes the id of the running operation and the user, once', async () => {
     const name = await given({});

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { type Clock, sleep } from '#base/clock.ts';
 import { watchClusters } from '#rest/events.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { isExpired } from '#runtime/wire/api-error.ts';
+import { isApiError, isExpired, isTooLargeResourceVersion } from '#runtime/wire/api-error.ts';
 import type { LiveDeps } from '../auth/route-deps.ts';
 import { type EventSink, lastEventId, sendEvents, whileAllowed } from '../http/event-stream.ts';
 import { serve } from '../http/serve.ts';
@@ -20,7 +21,9 @@ interface Selection {
 const PAGE = 100;
 /** The API server ends a watch after this time; the next one continues. */
 const WATCH_SECONDS = 300;
-const RESOURCE_VERSION = /^[0-9]{1,20}$/;
+const RESOURCE_VERSION = /^[0-9]{1,18}$/;
+/** A watch that ends sooner was not carried out. */
+const SHORT_MS = 1000;
 
 /** Sends all clusters, and returns the version of the list. */
 async function sendAll(client: Client, selection: Selection, sink: EventSink): Promise<string> {
@@ -46,11 +49,12 @@ async function follow(
   client: Client,
   selection: Selection,
   from: string | undefined,
-  sink: EventSink,
+  { clock, sink }: { clock: Clock; sink: EventSink },
 ): Promise<void> {
   const { send, signal } = sink;
   let version = from;
   while (!signal.aborted) {
+    const startedMs = clock.monotonicMs();
     try {
       version ??= await sendAll(client, selection, sink);
       await client.watch<KubernetesCluster>(
@@ -69,14 +73,19 @@ async function follow(
         },
       );
     } catch (error) {
-      if (!isExpired(error)) throw error;
+      // The API server does not have the version any more, or, restored from a backup, not yet.
+      const isUnknown =
+        isExpired(error) || isTooLargeResourceVersion(error) || isApiError(error, 'BadRequest', 'Invalid');
+      if (version === undefined || !isUnknown) throw error;
       send({ event: 'reset', data: {} });
       version = undefined;
     }
+    const leftMs = SHORT_MS - (clock.monotonicMs() - startedMs);
+    if (leftMs > 0) await sleep(leftMs, signal, clock);
   }
 }
 
-export const watchRoutes = (app: FastifyInstance, { client, clock, auth, closing }: LiveDeps): void => {
+export const watchRoutes = (app: FastifyInstance, { client, clock, log, auth, closing }: LiveDeps): void => {
   const streams = streamLimit();
   serve(app, watchClusters, async ({ query, person, headers, raw }, reply) => {
     const { namespace, name, labelSelector } = query;
@@ -96,8 +105,10 @@ export const watchRoutes = (app: FastifyInstance, { client, clock, auth, closing
     const leave = streams.enter(person.username);
     const authorize = async () => auth.allow(await auth.personOf(headers.authorization), permission);
     const from = last !== undefined && RESOURCE_VERSION.test(last) ? last : undefined;
-    return sendEvents(reply, { raw, clock, closing, leave }, (sink) =>
-      whileAllowed(clock, sink, authorize, (allowed) => follow(client, selection, from, allowed)),
+    return sendEvents(reply, { raw, clock, log, closing, leave }, (sink) =>
+      whileAllowed(clock, sink, authorize, (allowed) =>
+        follow(client, selection, from, { clock, sink: allowed }),
+      ),
     );
   });
 };

@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
 import { onDeparture } from './departure.ts';
 
 /** An event of a stream. Its data become one line of JSON. */
@@ -16,7 +18,9 @@ export interface ServerEvent {
 /** Proxies close connections that are silent for a minute or so. */
 const HEARTBEAT_MS = 15_000;
 /** A client that reads more slowly than events come is cut off, and continues with its last event. */
-const MAX_BUFFERED = 8 * 1024 * 1024;
+const MAX_BUFFERED = 1024 * 1024;
+/** Time in which a client reads the rest of a stream that has ended. */
+const DRAIN_MS = 30_000;
 /** A stream ends after this time; the client connects again and is authenticated again. */
 const LONGEST_MS = 2 * 3_600_000;
 
@@ -33,6 +37,7 @@ export function lastEventId(headers: IncomingMessage['headers']): string | undef
 export interface StreamSource {
   raw: IncomingMessage;
   clock: Clock;
+  log: Logger;
   /** Aborts when the server stops. */
   closing: AbortSignal;
   /** Called once, when the stream has ended. */
@@ -55,13 +60,14 @@ export interface EventSink {
  */
 export function sendEvents(
   reply: FastifyReply,
-  { raw, clock, closing, leave }: StreamSource,
+  { raw, clock, log, closing, leave }: StreamSource,
   produce: (sink: EventSink) => Promise<void>,
 ): FastifyReply {
   const stream = new PassThrough();
   const gone = new AbortController();
   const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
   let stopHeartbeat = (): void => {};
+  let keepConnection = (): void => {};
   const beat = (): void => {
     stream.write(':\n\n');
     stopHeartbeat = clock.after(HEARTBEAT_MS, beat);
@@ -69,6 +75,7 @@ export function sendEvents(
   onDeparture(raw, reply.raw, () => {
     gone.abort(new Error('the client has left'));
     stopHeartbeat();
+    keepConnection();
     leave();
   });
   const sink: EventSink = {
@@ -85,10 +92,13 @@ export function sendEvents(
   };
   beat();
   produce(sink)
-    .catch(() => {})
+    .catch((error: unknown) => {
+      if (!signal.aborted) log.warn({ error: messageOf(error) }, 'a stream of events ends early');
+    })
     .finally(() => {
       stopHeartbeat();
       stream.end();
+      if (!reply.raw.destroyed) keepConnection = clock.after(DRAIN_MS, () => reply.raw.destroy());
     });
   return reply
     .header('cache-control', 'no-store')

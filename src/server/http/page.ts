@@ -24,12 +24,15 @@ const POLICY = [
   "form-action 'self'",
 ].join('; ');
 
+const takesGzip = (accepted = ''): boolean => /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted);
+
 /** Serves the web page from a directory, compressed. Browsers ask each time whether a file has changed. */
 export function servePage(app: FastifyInstance, directory: string): void {
   for (const [url, [name, type]] of Object.entries(FILES)) {
     const plain = readFileSync(join(directory, name));
     const packed = gzipSync(plain, { level: 9 });
-    const tag = `"${createHash('sha256').update(plain).digest('hex').slice(0, 32)}"`;
+    // Weak: it stands for the plain and the compressed bytes.
+    const tag = `W/"${createHash('sha256').update(plain).digest('hex').slice(0, 32)}"`;
     app.get(url, async ({ headers }, reply) => {
       reply
         .header('content-security-policy', POLICY)
@@ -39,7 +42,7 @@ export function servePage(app: FastifyInstance, directory: string): void {
         .header('etag', tag)
         .type(type);
       if (headers['if-none-match'] === tag) return reply.code(304).send();
-      return headers['accept-encoding']?.includes('gzip')
+      return takesGzip(headers['accept-encoding'])
         ? reply.header('content-encoding', 'gzip').send(packed)
         : reply.send(plain);
     });

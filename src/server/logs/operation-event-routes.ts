@@ -100,7 +100,7 @@ function newLines({ logs, shared }: Reads, logged: Logged, last: Place, { paced 
 async function follow(
   reads: Reads,
   cluster: KubernetesCluster,
-  logged: Followed,
+  { logged, recorded }: { logged: Followed; recorded: () => Promise<Followed | undefined> },
   last: Place,
   clock: LogDeps['clock'],
   sink: EventSink,
@@ -112,11 +112,14 @@ async function follow(
     // The result is read before the log, so that everything written before the end is sent.
     const now = isSame ? inStatus(present, logged.id) : undefined;
     const isUnderWay = now !== undefined && now.result === undefined;
-    const attempt = Math.max(now?.attempt ?? 0, logged.attempt);
+    // The next operation has replaced this one in status, or the cluster is gone.
+    const ended: Followed | undefined =
+      now ?? (logged.result === undefined ? await recorded().catch(() => undefined) : logged);
+    const attempt = Math.max(ended?.attempt ?? 0, logged.attempt);
     await sendNew(attempt, isUnderWay);
     if (!isUnderWay) {
-      const result = now?.result ?? logged.result ?? 'ended';
-      const message = now ? present?.status?.message : logged.message;
+      const result = ended?.result ?? 'ended';
+      const message = now ? present?.status?.message : ended?.message;
       const why = result !== 'finished' && message ? `: ${message}` : '';
       const time = now?.endedAt ?? '';
       const data: RunEventAnswer = { event: 'end', time, attempt, message: logText(`${result}${why}`) };
@@ -128,7 +131,7 @@ async function follow(
 }
 
 export const operationEventRoutes = (app: FastifyInstance, deps: LogDeps): void => {
-  const { client, clock, auth, logs, closing } = deps;
+  const { client, clock, log, auth, logs, closing } = deps;
   const shared = sharedReads(client, logs, clock);
   const streams = streamLimit();
   serve(app, watchOperation, async ({ params, query: { namespace }, headers, person, raw }, reply) => {
@@ -145,9 +148,9 @@ export const operationEventRoutes = (app: FastifyInstance, deps: LogDeps): void 
     const leave = streams.enter(person.username);
     const authorize = async () => auth.allow(await auth.personOf(headers.authorization), permission);
     const last = placeOf(lastEventId(headers));
-    return sendEvents(reply, { raw, clock, closing, leave }, (sink) =>
+    return sendEvents(reply, { raw, clock, log, closing, leave }, (sink) =>
       whileAllowed(clock, sink, authorize, (allowed) =>
-        follow({ logs, shared }, cluster, logged, last, clock, allowed),
+        follow({ logs, shared }, cluster, { logged, recorded }, last, clock, allowed),
       ),
     );
   });
