@@ -71,36 +71,47 @@ async function latency(meta: Meta, done: () => boolean): Promise<number> {
   return p99(times);
 }
 
-/** Returns the memory, without pages of files, of the processes of a pod on this machine, in MiB. */
-async function memoryOf(uid: string): Promise<number> {
+/** Returns the memory of the processes of a pod on this machine, without pages of files, in MiB, by their programs. */
+async function memoryOf(uid: string): Promise<Map<string, number>> {
   // The kubelet's names of slices have no hyphens.
   const slice = `pod${uid.replaceAll('-', '_')}`;
-  let kib = 0;
+  const used = new Map<string, number>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     try {
       if (!(await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(slice)) continue;
       const status = await readFile(`/proc/${pid}/status`, 'utf8');
-      for (const [, size] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) kib += Number(size);
+      const program = /^Name:\s+(.*)$/m.exec(status)?.[1] ?? '';
+      for (const [, kib] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm))
+        used.set(program, (used.get(program) ?? 0) + Number(kib) / 1024);
     } catch {
       // The process has ended.
     }
   }
-  return kib / 1024;
+  return used;
 }
 
 /** Samples the memory of the pod of the next snapshot until `done`, and returns the most in MiB. */
-async function mostMemory({ client }: Meta, done: () => boolean): Promise<number> {
+async function mostMemory({ client }: Meta, done: () => boolean, say: Say): Promise<number> {
   let uid: string | undefined;
   let most = 0;
+  let parts = '';
   while (!done()) {
     if (uid === undefined) {
       const { items } = await client.list<Pod>(PODS, { namespace: 'matryoshka-system' });
       uid = items.find(
         ({ metadata, status }) => metadata.name?.startsWith('snapshot-') && status?.phase === 'Running',
       )?.metadata.uid;
-    } else most = Math.max(most, await memoryOf(uid));
+    } else {
+      const used = await memoryOf(uid);
+      const sum = [...used.values()].reduce((a, b) => a + b, 0);
+      if (sum > most) {
+        most = sum;
+        parts = [...used].map(([program, mib]) => `${program} ${mib.toFixed(0)} MiB`).join(', ');
+      }
+    }
     await sleep(SAMPLE_MS);
   }
+  say(`the most memory of the Job: ${parts}`);
   return most;
 }
 
@@ -115,7 +126,7 @@ export async function snapshotFigures(meta: Meta, say: Say): Promise<Figure[]> {
       isDone = true;
     }),
     latency(meta, done),
-    mostMemory(meta, done),
+    mostMemory(meta, done, say),
   ]);
   say(`a snapshot of 1 GiB: ${seconds.toFixed(1)} s`);
   return [
