@@ -16,10 +16,10 @@ import {
 } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { ageOf, spanOf } from '#base/time-span.ts';
 import { call } from './api.ts';
 import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, regionOf, runningOf } from './cluster.ts';
 import type { Snapshot } from './clusters-store.ts';
-import { ageOf, spanOf } from './format.ts';
 import { History } from './history.tsx';
 import { OperationForm, type OperationKind } from './operation-form.tsx';
 import { Timeline } from './timeline.tsx';

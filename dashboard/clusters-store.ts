@@ -10,7 +10,7 @@ export interface Snapshot {
   state: StreamState;
   /** Why the server refuses the list. */
   refusal: string | undefined;
-  /** Whether the server does not know the token any more. */
+  /** Whether the server refuses the token. */
   isLoggedOut: boolean;
 }
 

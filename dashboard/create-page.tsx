@@ -1,8 +1,8 @@
-import { Alert, Anchor, Breadcrumbs, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Breadcrumbs, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { call } from './api.ts';
-import { PlanView } from './plan-view.tsx';
+import { PlanResult } from './plan-result.tsx';
 import { type FieldSchema, fieldsOf } from './schema.ts';
 import { SchemaForm, type Values } from './schema-form.tsx';
 import { usePlan } from './use-plan.ts';
@@ -33,12 +33,8 @@ export function CreatePage({
     ? `/region/${encodeURIComponent(region || 'default')}/cluster/${name}`
     : undefined;
   const hasHosts = Array.isArray(values['masterList']) && values['masterList'].length > 0;
-  const {
-    plan,
-    problems,
-    refusal: why,
-    isBusy: isPlanning,
-  } = usePlan('POST', hasHosts ? path : undefined, { namespace }, values);
+  const planned = usePlan('POST', hasHosts ? path : undefined, { namespace }, values);
+  const { plan, problems, isBusy: isPlanning } = planned;
   const isPossible = plan !== undefined && !isPlanning && plan.refusals.length === 0;
   const submit = async () => {
     if (path === undefined) return;
@@ -56,7 +52,6 @@ export function CreatePage({
       setBusy(false);
     }
   };
-  const general = problems.filter(({ field }) => !fields?.some((one) => field.startsWith(one.name)));
   return (
     <Stack maw={720}>
       <Breadcrumbs>
@@ -104,20 +99,7 @@ export function CreatePage({
               onChange={setValues}
             />
           )}
-          {general.map(({ field, reason }) => (
-            <Alert key={`${field} ${reason}`} color="red" role="alert">
-              {field} {reason}
-            </Alert>
-          ))}
-          {(refusal ?? why) !== undefined && (
-            <Alert color="red" role="alert">
-              {refusal ?? why}
-            </Alert>
-          )}
-          {plan && <PlanView plan={plan} />}
-          <Text size="sm" role="status">
-            {isPlanning ? 'Planning…' : ''}
-          </Text>
+          <PlanResult planned={planned} fields={fields} refusal={refusal} />
           <Group>
             <Button type="submit" disabled={!isPossible} loading={isBusy}>
               Create the cluster

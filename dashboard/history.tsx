@@ -1,9 +1,9 @@
 import { Alert, Button, Table, Text, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import { ageOf } from '#base/time-span.ts';
 import { call } from './api.ts';
 import { type Cluster, pathOf } from './cluster.ts';
 import { Dialog } from './dialog.tsx';
-import { ageOf } from './format.ts';
 
 interface Entry {
   id: string;

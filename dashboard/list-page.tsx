@@ -2,9 +2,9 @@ import { Badge, Button, Group, Loader, SegmentedControl, Stack, Text, TextInput,
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { ageOf } from '#base/time-span.ts';
 import { type Cluster, conditionOf, type Health, healthOf, keyOf } from './cluster.ts';
 import type { Snapshot } from './clusters-store.ts';
-import { ageOf } from './format.ts';
 
 const ROW_PX = 44;
 const COLOUR: Readonly<Record<Health, string>> = { good: 'green', busy: 'blue', bad: 'red', unknown: 'gray' };

@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { call } from './api.ts';
 import { type Cluster, pathOf } from './cluster.ts';
 import { Dialog } from './dialog.tsx';
-import { PlanView } from './plan-view.tsx';
+import { PlanResult } from './plan-result.tsx';
 import { type FieldSchema, fieldsOf } from './schema.ts';
 import { SchemaForm, type Values } from './schema-form.tsx';
 import { usePlan } from './use-plan.ts';
@@ -105,13 +105,9 @@ export function OperationForm({
     if (request.schema === undefined) setFields([]);
     else fieldsOf(request.schema).then(setFields, () => setFields([]));
   }, [request.schema]);
-  const {
-    plan,
-    problems,
-    refusal: why,
-    isBusy: isPlanning,
-  } = usePlan(request.method, request.path, { namespace }, values);
+  const planned = usePlan(request.method, request.path, { namespace }, values);
   const isFinal = request.method === 'DELETE';
+  const { plan, problems, isBusy: isPlanning } = planned;
   const isPossible =
     plan !== undefined && !isPlanning && plan.refusals.length === 0 && (!isFinal || typed === name);
   const submit = async () => {
@@ -129,7 +125,6 @@ export function OperationForm({
       setBusy(false);
     }
   };
-  const general = problems.filter(({ field }) => !fields?.some((one) => field.startsWith(one.name)));
   return (
     <Dialog onClose={onClose} title={`${request.title}: ${name}`} size="lg">
       <form
@@ -148,17 +143,7 @@ export function OperationForm({
               onChange={setValues}
             />
           )}
-          {general.map(({ field, reason }) => (
-            <Alert key={`${field} ${reason}`} color="red" role="alert">
-              {field} {reason}
-            </Alert>
-          ))}
-          {(refusal ?? why) !== undefined && (
-            <Alert color="red" role="alert">
-              {refusal ?? why}
-            </Alert>
-          )}
-          {plan && <PlanView plan={plan} />}
+          <PlanResult planned={planned} fields={fields} refusal={refusal} />
           {isFinal && (
             <TextInput
               label={`All hosts are reset, with all data of the cluster. Type ${name} to confirm.`}
@@ -166,9 +151,6 @@ export function OperationForm({
               onChange={(event) => setTyped(event.currentTarget.value)}
             />
           )}
-          <Text size="sm" role="status">
-            {isPlanning ? 'Planning…' : ''}
-          </Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Close

@@ -1,7 +1,8 @@
+import { ageOf, spanOf } from '#base/time-span.ts';
 import { listClusterHosts } from '#rest/hosts.ts';
 import { type Cluster, clusterNamed } from './clusters.ts';
 import type { Io } from './io.ts';
-import { ageOf, spanOf, tableOf } from './output.ts';
+import { tableOf } from './output.ts';
 import { type ConnectionOptions, withSession } from './session.ts';
 
 function facts({ metadata, spec, status }: Cluster, now: Date): [string, string | undefined][] {

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { spanOf } from '#base/time-span.ts';
 import { allClusters, type Cluster } from './clusters.ts';
 import { readConfigFile } from './config-file.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
-import { spanOf } from './output.ts';
 import { authorityOf, type ConnectionOptions, configPathOf, tokenOf, withSession } from './session.ts';
 
 /** A problem of an installation, with the command that fixes it. */

@@ -1,11 +1,12 @@
 import { plainText } from '#base/plain-text.ts';
+import { ageOf } from '#base/time-span.ts';
 import { listOperations } from '#rest/history.ts';
 import { listClusterHosts, listHosts } from '#rest/hosts.ts';
 import { listSnapshots } from '#rest/read-routes.ts';
 import { allClusters, type Cluster, clusterNamed } from './clusters.ts';
 import type { Io } from './io.ts';
 import type { Format } from './options.ts';
-import { ageOf, dataText, tableOf } from './output.ts';
+import { dataText, tableOf } from './output.ts';
 import { type ConnectionOptions, withSession } from './session.ts';
 
 type Options = ConnectionOptions & { output: Format };

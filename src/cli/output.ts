@@ -44,30 +44,3 @@ export function dataText(format: Format, data: unknown, names: readonly string[]
   if (format === 'yaml') return stringify(data).trimEnd();
   return format === 'name' ? names.join('\n') : undefined;
 }
-
-const UNITS = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-  ['second', 1],
-] as const;
-
-/** Returns a time span with its one or two largest units, such as `5d 3h`. */
-export function spanOf(ms: number): string {
-  let rest = Math.max(0, Math.round(ms / 1_000));
-  const first = UNITS.findIndex(([, seconds]) => rest >= seconds);
-  if (first === -1) return '0s';
-  const parts: string[] = [];
-  for (const [unit, seconds] of UNITS.slice(first, first + 2)) {
-    const count = Math.floor(rest / seconds);
-    rest -= count * seconds;
-    if (count > 0) parts.push(`${count}${unit[0]}`);
-  }
-  return parts.join(' ');
-}
-
-/** Returns the time since then; empty if it is not a time. */
-export function ageOf(time: string | undefined, now: Date): string {
-  const since = time === undefined ? Number.NaN : Date.parse(time);
-  return Number.isNaN(since) ? '' : spanOf(now.getTime() - since);
-}

@@ -37,6 +37,15 @@ export const clusterObject = z
   })
   .meta({ id: 'KubernetesCluster', description: 'The object, without authConfig and managedFields.' });
 
+/** Example of a cluster in answers. */
+export const exampleCluster = {
+  apiVersion: 'ecs.yun.com/v1',
+  kind: 'KubernetesCluster',
+  metadata: { name: 'demo', namespace: 'default' },
+  spec: { cluster: { masterList: [{ ip: '192.0.2.11' }] } },
+  status: { phase: 'Running' },
+};
+
 export const snapshotList = z
   .object({
     items: z

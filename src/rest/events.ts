@@ -1,21 +1,13 @@
 import { z } from 'zod';
 import { CLUSTER_PATH, NO_BODY, nameSchema, namespaceSchema, strictNamespaceQuery } from './addressing.ts';
-import { clusterObject } from './answers.ts';
+import { clusterObject, exampleCluster } from './answers.ts';
 import { operationPath } from './history.ts';
 import { route } from './route.ts';
 
 /**
- * Routes that stream events. Each event has an id; a client that was cut off sends the last one in `Last-Event-ID`, and gets
- * what it has missed.
+ * Routes that stream events. Each event has an id. A client that connects again sends the last id in `Last-Event-ID`, and
+ * gets the events after it.
  */
-
-const cluster = {
-  apiVersion: 'ecs.yun.com/v1',
-  kind: 'KubernetesCluster',
-  metadata: { name: 'demo', namespace: 'default' },
-  spec: { cluster: { masterList: [{ ip: '192.0.2.11' }] } },
-  status: { phase: 'Running' },
-};
 
 export const watchClusters = route({
   operationId: 'watchClusters',
@@ -39,7 +31,7 @@ export const watchClusters = route({
   isStream: true,
   lenient: false,
   errors: [],
-  example: { params: {}, answer: cluster },
+  example: { params: {}, answer: exampleCluster },
 });
 
 const runEvent = z

@@ -7,18 +7,11 @@ import {
   namespaceSchema,
   strictNamespaceQuery,
 } from './addressing.ts';
-import { clusterObject, clusterPage, okSchema, snapshotList } from './answers.ts';
+import { clusterObject, clusterPage, exampleCluster, okSchema, snapshotList } from './answers.ts';
 import { route } from './route.ts';
 
 const PAGE = 100;
 const params = { region: 'north', name: 'demo' };
-const cluster = {
-  apiVersion: 'ecs.yun.com/v1',
-  kind: 'KubernetesCluster',
-  metadata: { name: 'demo', namespace: 'default' },
-  spec: { cluster: { masterList: [{ ip: '192.0.2.11' }] } },
-  status: { phase: 'Running' },
-};
 
 export const getCluster = route({
   operationId: 'getCluster',
@@ -32,7 +25,7 @@ export const getCluster = route({
   answer: clusterObject,
   lenient: false,
   errors: [404],
-  example: { params, answer: cluster },
+  example: { params, answer: exampleCluster },
 });
 
 export const listSnapshots = route({
@@ -88,7 +81,7 @@ export const listClusters = route({
   answer: clusterPage,
   lenient: false,
   errors: [410],
-  example: { params: {}, answer: { items: [cluster] } },
+  example: { params: {}, answer: { items: [exampleCluster] } },
 });
 
 /** Last line of a followed log whose server cannot continue, for example because it is replaced. */

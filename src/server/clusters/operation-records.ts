@@ -68,7 +68,7 @@ interface Owner {
 
 /**
  * Returns the cluster as the owner of records; undefined if it has had no operation. A user may create an object with the id
- * of another cluster. Only the controller writes status, and it begins no operation of such an object.
+ * of another cluster. The controller, which alone writes status, refuses operations of such an object.
  */
 function ownerIn({ metadata, status }: KubernetesCluster): Owner | undefined {
   const { uid } = metadata;

@@ -73,7 +73,7 @@ async function follow(
         },
       );
     } catch (error) {
-      // The API server does not have the version any more, or, restored from a backup, not yet.
+      // The API server has compacted the version. A restored one has not reached it yet.
       const isUnknown =
         isExpired(error) || isTooLargeResourceVersion(error) || isApiError(error, 'BadRequest', 'Invalid');
       if (version === undefined || !isUnknown) throw error;

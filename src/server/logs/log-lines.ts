@@ -12,6 +12,15 @@ const eventSchema = z.object({
   message: z.string().optional(),
 });
 
+/** Returns the event of a line; undefined for a line that was cut, or that is not JSON. Such a line is text of a host. */
+export function eventIn(line: string): z.infer<typeof eventSchema> | undefined {
+  try {
+    return eventSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 const SPACE = '  ';
 
 /**
@@ -20,14 +29,9 @@ const SPACE = '  ';
  * // '10:00:00  a  Join  ok  1.2 s'
  */
 export function lineFrom(json: string): string {
-  let parsed: ReturnType<typeof eventSchema.safeParse> | undefined;
-  try {
-    parsed = eventSchema.safeParse(JSON.parse(json));
-  } catch {
-    // A line that was cut, or that is not JSON, is shown as text of a host.
-  }
-  if (!parsed?.success) return `${CONTINUED}${logText(json)}`;
-  const { time, event, play, task, host, seconds, message } = parsed.data;
+  const found = eventIn(json);
+  if (!found) return `${CONTINUED}${logText(json)}`;
+  const { time, event, play, task, host, seconds, message } = found;
   const what = event === 'play' ? `PLAY ${play ?? ''}` : (task ?? '');
   return [
     time.slice(11, 19),

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import { onClusters } from '#access/permissions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { sleep } from '#base/clock.ts';
@@ -11,34 +10,20 @@ import { notFound } from '../http/errors.ts';
 import { type EventSink, lastEventId, sendEvents, whileAllowed } from '../http/event-stream.ts';
 import { serve } from '../http/serve.ts';
 import { streamLimit } from '../http/user-limit.ts';
+import { eventIn } from './log-lines.ts';
 import { jobsOf, type Logged, lineCursor, type SharedReads, sharedReads } from './log-reader.ts';
 import type { LogDeps } from './log-routes.ts';
 import type { LogStore } from './log-store.ts';
 
 const POLL_MS = 500;
 
-const lineSchema = z.object({
-  time: z.string().default(''),
-  event: z.string().default('info'),
-  play: z.string().optional(),
-  task: z.string().optional(),
-  host: z.string().optional(),
-  seconds: z.number().optional(),
-  message: z.string().optional(),
-});
-
 const shown = (text: string | undefined) => (text === undefined ? undefined : logText(text));
 
-/** Returns a line of a log as an event. A line that was cut is text of a host. */
+/** Returns a line of a log as an event. */
 function eventOf(line: string, attempt: number): RunEventAnswer {
-  let parsed: ReturnType<typeof lineSchema.safeParse> | undefined;
-  try {
-    parsed = lineSchema.safeParse(JSON.parse(line));
-  } catch {
-    // Shown as it is.
-  }
-  if (!parsed?.success) return { event: 'info', time: '', attempt, message: logText(line) };
-  const { time, event, play, task, host, seconds, message } = parsed.data;
+  const found = eventIn(line);
+  if (!found) return { event: 'info', time: '', attempt, message: logText(line) };
+  const { time, event, play, task, host, seconds, message } = found;
   return {
     ...{ event, time, attempt, step: shown(play), task: shown(task), host: shown(host) },
     ...{ seconds, message: shown(message) },

@@ -20,7 +20,7 @@ export function spanOf(ms: number): string {
 }
 
 /** Returns the time since then; empty if it is not a time. */
-export function ageOf(time: string | undefined, now: number): string {
+export function ageOf(time: string | undefined, now: Date | number): string {
   const since = time === undefined ? Number.NaN : Date.parse(time);
-  return Number.isNaN(since) ? '' : spanOf(now - since);
+  return Number.isNaN(since) ? '' : spanOf(Number(now) - since);
 }
