@@ -1,10 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { execa } from 'execa';
+import { Agent, fetch } from 'undici';
 import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { sleep } from '#base/clock.ts';
-import { binariesFolder } from '#lab/artifacts/binaries.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
@@ -17,37 +16,53 @@ import { timed } from './upgrades.ts';
 
 /** Snapshots of much data, and restores after all control planes were lost. */
 
-/** Below etcd's limit of a request, 1.5 MiB. */
-const VALUE_BYTES = 1024 * 1024;
-const FILL_MS = 10 * 60_000;
+/** Size of a large object of Kubernetes. Larger values would fill etcd's log of changes, which members hold in memory. */
+const VALUE_BYTES = 16 * 1024;
+const VALUES_PER_MIB = (1024 * 1024) / VALUE_BYTES;
+const SAY_MIB = 64;
+/** Values that are written at once. */
+const PARALLEL_WRITES = 16;
+const WRITE_MS = 30_000;
 const BEFORE_MS = 20_000;
 const ASK_MS = 50;
 const SAMPLE_MS = 100;
 const READY_MS = 5 * 60_000;
 
-const ETCDCTL = '/root/etcdctl';
-/** Prints how many values it has written after each 64. Random bytes cannot be compressed. */
-const FILLING = `set -e; pki=/etc/kubernetes/pki/etcd
-for i in $(seq "$1"); do
-  head -c ${VALUE_BYTES} /dev/urandom |
-    ${ETCDCTL} --endpoints https://127.0.0.1:2379 --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key put "/bench/$i" > /dev/null
-  [ $((i % 64)) != 0 ] || echo "$i"
-done
-rm -f ${ETCDCTL}`;
+const ETCD_PKI = '/etc/kubernetes/pki/etcd';
 
 /**
- * Writes values of 1 MiB into etcd on a control plane. They are no objects, because API servers and the controller manager
- * would hold each object in memory.
+ * Writes random values of 16 KiB, which cannot be compressed, into etcd on a control plane. They are no objects, because API
+ * servers and the controller manager would hold each object in memory.
  */
 export async function fill(master: LabHost, mib: number, say: Say): Promise<void> {
-  const etcdctl = join(await binariesFolder('etcd'), 'etcdctl');
-  await docker(['cp', etcdctl, `${master.name}:${ETCDCTL}`]);
-  const run = execa('docker', ['exec', master.name, 'bash', '-c', FILLING, 'fill', String(mib)], {
-    stdin: 'ignore',
-    timeout: FILL_MS,
-  });
-  for await (const line of run) say(`${line} of ${mib} MiB`);
-  await run;
+  const [ca = '', cert = '', key = ''] = await Promise.all(
+    ['ca.crt', 'server.crt', 'server.key'].map((file) =>
+      docker(['exec', master.name, 'cat', `${ETCD_PKI}/${file}`]),
+    ),
+  );
+  const dispatcher = new Agent({ connect: { ca, cert, key } });
+  let next = 0;
+  const put = async (): Promise<void> => {
+    for (let at = next++; at < mib * VALUES_PER_MIB; at = next++) {
+      const response = await fetch(`https://${master.ip}:2379/v3/kv/put`, {
+        method: 'POST',
+        body: JSON.stringify({
+          key: Buffer.from(`/bench/${at}`).toString('base64'),
+          value: randomBytes(VALUE_BYTES).toString('base64'),
+        }),
+        dispatcher,
+        signal: AbortSignal.timeout(WRITE_MS),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`etcd does not write: ${text.slice(0, 300)}`);
+      if (at % (SAY_MIB * VALUES_PER_MIB) === 0) say(`${at / VALUES_PER_MIB} of ${mib} MiB`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: PARALLEL_WRITES }, put));
+  } finally {
+    await dispatcher.destroy();
+  }
 }
 
 const p99 = (values: readonly number[]): number =>

@@ -143,14 +143,22 @@ function fitStatus(text: string): z.infer<typeof statusSchema> {
   return status;
 }
 
+const NEWLINE = 10;
+
 /** Returns the lines of a stream, at the pace of their reader. Rejects if the stream does. */
-async function* linesOf(input: PassThrough): AsyncGenerator<string> {
-  let rest = '';
-  // The stream waits for its reader. `node:readline` would keep thousands of lines, each of some 40 KiB.
-  for await (const chunk of input.setEncoding('utf8')) {
-    const lines = (rest + String(chunk)).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  // Parts stay buffers until their line is whole, and the stream waits for its reader: each line has some 40 KiB, and
+  // `node:readline` would keep thousands.
+  let begun: Buffer[] = [];
+  const line = (end: Buffer) => Buffer.concat([...begun, end]).toString('latin1');
+  for await (const chunk of input) {
+    let from = 0;
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      yield line(chunk.subarray(from, to));
+      begun = [];
+      from = to + 1;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
   }
-  if (rest !== '') yield rest;
+  if (begun.length > 0) yield line(Buffer.alloc(0));
 }

@@ -11,7 +11,8 @@ const partSchema = z.object({
   result: z.object({
     /** A number as text; absent if it is 0. */
     remaining_bytes: z.string().regex(/^\d+$/).default('0'),
-    blob: z.base64().default(''),
+    /** Base64; a damaged one does not have the sum. */
+    blob: z.string().default(''),
   }),
 });
 const errorSchema = z.object({ error: z.union([z.string(), z.object({ message: z.string() })]) });
@@ -65,9 +66,13 @@ async function* checked(first: Part, parts: AsyncIterable<Part>, size: number): 
   let tail: Buffer = Buffer.alloc(0);
   const take = (blob: Buffer) => {
     bytes += blob.length;
-    const all = Buffer.concat([tail, blob]);
-    hash.update(all.subarray(0, Math.max(0, all.length - SUM_BYTES)));
-    tail = all.subarray(Math.max(0, all.length - SUM_BYTES));
+    // Only ends are copied: a part has tens of KiB, and copies of all would fill the memory until they are collected.
+    const end = blob.subarray(-SUM_BYTES);
+    const ends = Buffer.concat([tail, end]);
+    const before = Math.max(0, ends.length - SUM_BYTES);
+    hash.update(ends.subarray(0, Math.min(before, tail.length)));
+    hash.update(blob.subarray(0, blob.length - end.length));
+    tail = ends.subarray(before);
   };
   take(first.blob);
   yield first.blob;

@@ -190,15 +190,15 @@ function describe(error: Error & { level?: string }, where: string, changed: str
 /** Start and end of a streamed output that the result has; the marks around a command are in them. */
 const ENDS = 16 * 1024;
 
-/** Sends the output on at the pace of its reader, and passes its start and end to `ends`. */
-function stream(channel: ClientChannel, sink: Writable, ends: (text: string) => void): void {
-  let [head, tail] = ['', ''];
+/** Sends the output on at the pace of its reader. Returns a function that gives its start and its end. */
+function stream(channel: ClientChannel, sink: Writable): () => string {
+  let head: Buffer = Buffer.alloc(0);
+  let tail: Buffer = Buffer.alloc(0);
   channel.on('data', (chunk: Buffer) => {
-    const text = chunk.toString('latin1');
     const room = ENDS - head.length;
-    head += text.slice(0, room);
-    tail = (tail + text.slice(Math.max(0, room))).slice(-ENDS);
-    ends(head + tail);
+    if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
+    const more = chunk.subarray(Math.max(0, room));
+    tail = more.length < ENDS ? Buffer.concat([tail, more]).subarray(-ENDS) : more.subarray(-ENDS);
     if (!sink.write(chunk)) channel.pause();
   });
   sink.on('drain', () => channel.resume());
@@ -207,6 +207,7 @@ function stream(channel: ClientChannel, sink: Writable, ends: (text: string) => 
     channel.removeAllListeners('data').resume();
     channel.close();
   });
+  return () => head.toString('latin1') + tail.toString('latin1');
 }
 
 function run(
@@ -233,11 +234,8 @@ function run(
       const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
         if (output[name].length < MAX_OUTPUT) output[name] += decoders[name].write(chunk);
       };
-      if (sink)
-        stream(channel, sink, (text) => {
-          output.stdout = text;
-        });
-      else channel.on('data', collect('stdout'));
+      const ends = sink && stream(channel, sink);
+      if (!sink) channel.on('data', collect('stdout'));
       channel.stderr.on('data', collect('stderr'));
       channel.on('exit', (status: number | null) => {
         code = status ?? 255;
@@ -246,7 +244,7 @@ function run(
         clearTimeout(timer);
         if (code === undefined)
           reject(new SshError('Unreachable', `${where} closed the connection during a command`));
-        else resolve({ code, ...output });
+        else resolve({ code, ...output, ...(ends && { stdout: ends() }) });
       });
       if (before !== '') channel.write(before);
       if (input instanceof Readable) input.pipe(channel);
