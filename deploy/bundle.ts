@@ -1,7 +1,17 @@
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildPage } from './page.ts';
+import { sbomOf } from './sbom.ts';
 
 /**
  * Makes dist/: one file a program, and the node that runs them. Bundled, not minified: a start costs a third of the
@@ -35,6 +45,8 @@ const protosBeside: Plugin = {
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const common = {
+  absWorkingDir: root,
+  metafile: true,
   bundle: true,
   platform: 'node',
   target: 'node24',
@@ -49,21 +61,22 @@ const common = {
   plugins: [protosBeside],
 } as const;
 const program = join(dist, 'matryoshka.js');
-await build({
+const ofProgram = await build({
   ...common,
   entryPoints: [join(root, 'src/main.ts')],
   outfile: program,
   banner: { js: `#!/usr/bin/env node\n${NODE_CHECK}\n${banner}` },
 });
 chmodSync(program, 0o755);
-await build({
+const ofRunner = await build({
   ...common,
   entryPoints: [join(root, 'src/ansibleinit/main.ts')],
   outfile: join(dist, 'ansibleinit.js'),
 });
-await buildPage(join(dist, 'page'));
+const ofPage = await buildPage(join(dist, 'page'));
 copyFileSync(join(root, 'node_modules/node/bin/node'), join(dist, 'node'));
-for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
+const NATIVE = ['koffi', '@koromix/koffi-linux-x64'];
+for (const part of NATIVE) {
   cpSync(join(root, 'node_modules', part), join(dist, 'node_modules', part), { recursive: true });
 }
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'static'), { recursive: true });
@@ -78,3 +91,9 @@ for (const from of [
 const onHosts = join(root, 'src/addons/network/bridges/host');
 mkdirSync(join(dist, 'host'));
 for (const name of readdirSync(onHosts)) copyFileSync(join(onHosts, name), join(dist, 'host', name));
+const sboms = {
+  'matryoshka.cdx.json': sbomOf(root, [ofProgram.metafile, ofPage], ['@fastify/swagger-ui']),
+  'ansibleinit.cdx.json': sbomOf(root, [ofRunner.metafile], NATIVE),
+};
+for (const [name, sbom] of Object.entries(sboms))
+  writeFileSync(join(dist, name), `${JSON.stringify(sbom, undefined, 1)}\n`);

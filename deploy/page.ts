@@ -1,12 +1,14 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 
-/** Builds the web page: one script and one style sheet, for browsers of 2024 and later. */
-export async function buildPage(directory: string): Promise<void> {
-  await build({
+/** Builds the web page: one script and one style sheet, for browsers of 2024 and later. Returns what they are made of. */
+export async function buildPage(directory: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    metafile: true,
     entryPoints: [join(root, 'dashboard/main.tsx')],
     outdir: directory,
     bundle: true,
@@ -19,4 +21,5 @@ export async function buildPage(directory: string): Promise<void> {
     logLevel: 'warning',
   });
   copyFileSync(join(root, 'dashboard/index.html'), join(directory, 'index.html'));
+  return metafile;
 }

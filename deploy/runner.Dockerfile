@@ -21,8 +21,12 @@ COPY dist/node /usr/local/bin/node
 COPY dist/node_modules /opt/matryoshka/node_modules
 # Layers that change most often come last.
 COPY ansible /opt/matryoshka/ansible
+COPY dist/ansibleinit.cdx.json /usr/share/sbom/ansibleinit.cdx.json
 COPY dist/ansibleinit.js /opt/matryoshka/ansibleinit.js
+# glibc keeps an arena for each thread, and memory that is free again stays in them.
 ENV PATH=/opt/ansible/bin:/usr/local/bin:/usr/bin:/bin \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
     LC_ALL=C.UTF-8 \
     ANSIBLE_CONFIG=/opt/matryoshka/ansible/ansible.cfg
 WORKDIR /opt/matryoshka/ansible

@@ -21,7 +21,7 @@ export async function operatorImages(say: Say): Promise<{ operator: string; runn
         stdin: 'ignore',
       }),
     );
-    for (const part of ['node', 'matryoshka.js', 'static', 'page', 'proto', 'host']) {
+    for (const part of ['node', 'matryoshka.js', 'matryoshka.cdx.json', 'static', 'page', 'proto', 'host']) {
       await cp(join(dist, part), join(context, 'dist', part), { recursive: true });
     }
     await cp(join(root, 'deploy/operator.Dockerfile'), join(context, 'Dockerfile'));

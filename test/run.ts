@@ -29,14 +29,17 @@ const vitest = (project: string, ...more: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: 'format and lint', command: ['biome', 'check', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
-  { name: 'import rules', command: ['depcruise', 'src', 'lab', 'test', 'bench', 'deploy', 'docs'] },
+  {
+    name: 'import rules',
+    command: ['depcruise', 'src', 'lab', 'test', 'bench', 'deploy', 'docs', 'dashboard'],
+  },
   { name: 'unused code', command: ['knip'] },
   { name: 'links of documents', command: ['node', 'docs/site/build.ts'] },
   { name: 'shell scripts', command: ['node', 'test/shell-lint.ts'] },
   vitest('unit'),
   vitest('api'),
   vitest('faults'),
-  { ...vitest('e2e-light', 'test/e2e/life-by-rest.test.ts'), env: { LANES: '1' } },
+  { ...vitest('e2e-light', 'test/e2e/life-by-rest.test.ts', 'test/e2e/images.test.ts'), env: { LANES: '1' } },
 ];
 
 const reportSchema = z.object({

@@ -27,6 +27,7 @@ const HEAVY = [
  * sequence beside the other rows. Three at once take as long as two, and would disturb each other's measurements.
  */
 const LIGHT = [
+  'images',
   'meanwhile',
   'drift',
   'changes',
