@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
 import { Agent, fetch } from 'undici';
 import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -86,20 +88,28 @@ async function latency(meta: Meta, done: () => boolean): Promise<number> {
   return p99(times);
 }
 
-/** Returns the memory of the processes of a pod on this machine, without pages of files, in MiB, by their programs. */
-async function memoryOf(uid: string): Promise<Map<string, number>> {
+/** Returns the folder of a pod's control group on this machine. */
+async function controlGroupOf(uid: string): Promise<string> {
   // The kubelet's names of slices have no hyphens.
-  const slice = `pod${uid.replaceAll('-', '_')}`;
+  const name = `*pod${uid.replaceAll('-', '_')}.slice`;
+  const { stdout } = await execa('find', ['/sys/fs/cgroup', '-type', 'd', '-name', name, '-print', '-quit']);
+  if (stdout === '') throw new Error(`no control group is called ${name}`);
+  return stdout;
+}
+
+/** Returns the memory of the processes of a control group, without pages of files, in MiB, by their programs. */
+async function memoryIn(group: string): Promise<Map<string, number>> {
   const used = new Map<string, number>();
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!(await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(slice)) continue;
-      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const containers = await readdir(group, { withFileTypes: true }).catch(() => []);
+  for (const container of containers.filter((one) => one.isDirectory())) {
+    const listed = join(group, container.name, 'cgroup.procs');
+    const pids = (await readFile(listed, 'utf8').catch(() => '')).split('\n').filter((pid) => pid !== '');
+    for (const pid of pids) {
+      // A process may end meanwhile.
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
       const program = /^Name:\s+(.*)$/m.exec(status)?.[1] ?? '';
       for (const [, kib] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm))
         used.set(program, (used.get(program) ?? 0) + Number(kib) / 1024);
-    } catch {
-      // The process has ended.
     }
   }
   return used;
@@ -107,17 +117,18 @@ async function memoryOf(uid: string): Promise<Map<string, number>> {
 
 /** Samples the memory of the pod of the next snapshot until `done`, and returns the most in MiB. */
 async function mostMemory({ client }: Meta, done: () => boolean, say: Say): Promise<number> {
-  let uid: string | undefined;
+  let group: string | undefined;
   let most = 0;
   let parts = '';
   while (!done()) {
-    if (uid === undefined) {
+    if (group === undefined) {
       const { items } = await client.list<Pod>(PODS, { namespace: 'matryoshka-system' });
-      uid = items.find(
+      const uid = items.find(
         ({ metadata, status }) => metadata.name?.startsWith('snapshot-') && status?.phase === 'Running',
       )?.metadata.uid;
+      if (uid !== undefined) group = await controlGroupOf(uid);
     } else {
-      const used = await memoryOf(uid);
+      const used = await memoryIn(group);
       const sum = [...used.values()].reduce((a, b) => a + b, 0);
       if (sum > most) {
         most = sum;

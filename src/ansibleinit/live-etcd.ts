@@ -16,9 +16,10 @@ const ASK_SECONDS = 30;
 const STREAM_SECONDS = 3600;
 /**
  * Bytes of base64 in a second. Without a limit, etcd and its disk would be busy with the snapshot alone, and requests would
- * wait. The largest database takes six minutes.
+ * wait. A small database is read in seconds; the largest takes 25 minutes.
  */
-const STREAM_RATE = '32M';
+const STREAM_RATE = { small: '32M', large: '8M' } as const;
+const LARGE_BYTES = 256 * 1024 * 1024;
 const MAX_SAID = 300;
 
 const statusSchema = z.object({
@@ -26,6 +27,8 @@ const statusSchema = z.object({
   /** Absent or 0: the member has lost its peers, and its data may be old. */
   leader: z.string().default('0'),
   isLearner: z.boolean().default(false),
+  /** Bytes of the database file. */
+  dbSize: z.coerce.number().default(0),
   /** Among them alarms: `memberID:<number> alarm:CORRUPT`. */
   errors: z.array(z.string()).default([]),
 });
@@ -67,14 +70,16 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
     return stdout;
   };
   let chosen: Member | undefined;
+  let rate: string = STREAM_RATE.small;
   const said: string[] = [];
   for (const one of reached) {
     try {
-      const { leader, header } = fitStatus(await ask(one, STATUS_PATH, {}));
+      const { leader, header, dbSize } = fitStatus(await ask(one, STATUS_PATH, {}));
       // A linearizable read makes the member catch up with all that was confirmed to clients.
       const read = await ask(one, RANGE_PATH, { key: NO_KEY });
       if (!rangeSchema.safeParse(JSON.parse(read)).success) throw new Error(read.slice(0, MAX_SAID));
       chosen = one;
+      rate = dbSize > LARGE_BYTES ? STREAM_RATE.large : STREAM_RATE.small;
       if (leader !== header.member_id) break;
     } catch (error) {
       const reason = messageOf(error);
@@ -93,7 +98,7 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
       const stop = () => output.destroy(new Error('the run ends'));
       signal.addEventListener('abort', stop, { once: true });
       void connection
-        .run(gateway(ip, SNAPSHOT_PATH, '{}', STREAM_SECONDS, `--limit-rate ${STREAM_RATE}`), {
+        .run(gateway(ip, SNAPSHOT_PATH, '{}', STREAM_SECONDS, `--limit-rate ${rate}`), {
           output,
           timeoutMs: (STREAM_SECONDS + 30) * 1000,
         })

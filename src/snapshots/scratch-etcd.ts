@@ -35,7 +35,7 @@ export interface ScratchEtcd {
 }
 
 /** Memory beyond which Go collects garbage more often (pkg.go.dev/runtime). Pages of files do not count. */
-const GOMEMLIMIT = '64MiB';
+const GOMEMLIMIT = '32MiB';
 const RESTORE_MS = 300_000;
 const START_MS = 120_000;
 const ASK_MS = 60_000;
