@@ -16,7 +16,7 @@ setup: node_modules/.package-lock.json ## install what the checkout needs
 demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
 	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
 lint: setup ## format, lint, types, import rules, unused code, shell scripts
-	biome check . && tsc --noEmit && tsc --noEmit -p dashboard && depcruise src lab test bench deploy docs && knip && node test/shell-lint.ts && node test/commit-subjects.ts
+	biome check . && tsc --noEmit && tsc --noEmit -p dashboard && depcruise src lab test bench deploy docs dashboard && knip && node test/shell-lint.ts && node test/commit-subjects.ts
 docs: setup ## generate reference pages, check all links, build the documentation site into site/
 	node docs/site/generate.ts
 	node docs/site/build.ts site

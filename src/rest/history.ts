@@ -6,18 +6,18 @@ import { route } from './route.ts';
 
 /** Routes that read the records of operations, of which `spec.history` are kept. */
 
-const operationId = z
-  .string()
-  .regex(/^[a-z0-9]{1,20}$/, { error: 'is not the id of an operation; write it as status.operation.id' });
+const operationId = z.string().regex(/^[a-z0-9-]{1,36}$/, {
+  error: 'is not the id of an operation or of its request; write it as status.operation.id',
+});
+
+const RESULTS = ['running', 'finished', 'failed', 'cancelled'] as const;
 
 const operationSchema = z
   .object({
     id: z.string().meta({ description: 'Its id, as status.operation.id.' }),
     operation: z.enum(OPERATION_NAMES).meta({ description: 'Its name.' }),
     sequence: z.int().meta({ description: 'Its number in the life of the cluster.' }),
-    result: z
-      .enum(['running', 'finished', 'failed', 'cancelled'])
-      .meta({ description: 'Its result; "running" until it ends.' }),
+    result: z.enum(RESULTS).meta({ description: 'Its result; "running" until it ends.' }),
     requestId: z
       .string()
       .optional()
@@ -34,31 +34,40 @@ export type OperationAnswer = z.infer<typeof operationSchema>;
 
 const counts = z.record(z.string(), z.int());
 
-const detailSchema = operationSchema
+/** An operation with all that its record has. */
+export const recordedOperation = operationSchema.extend({
+  plan: z
+    .object({
+      hosts: z
+        .union([z.array(z.object({ ip: z.string(), action: z.string() })), counts])
+        .meta({ description: 'Hosts with their action; counts if there are more than 200 hosts.' }),
+      steps: z
+        .array(
+          z.object({
+            name: z.string().meta({ description: 'Its name.' }),
+            hosts: z
+              .union([z.array(z.string()), z.int()])
+              .meta({ description: 'Addresses of its hosts; their number if there are more than 200.' }),
+          }),
+        )
+        .meta({ description: 'Steps in order.' }),
+    })
+    .optional()
+    .meta({ description: 'The plan that it carried out.' }),
+  hosts: z
+    .union([z.array(z.object({ ip: z.string(), ok: z.boolean(), did: z.array(z.string()) })), counts])
+    .optional()
+    .meta({ description: 'Result of each host; numbers if there are more than 200.' }),
+  difference: z.array(z.string()).optional().meta({ description: 'Differences between plan and result.' }),
+});
+export type RecordedOperation = z.infer<typeof recordedOperation>;
+
+const detailSchema = recordedOperation
   .extend({
-    plan: z
-      .object({
-        hosts: z
-          .union([z.array(z.object({ ip: z.string(), action: z.string() })), counts])
-          .meta({ description: 'Hosts with their action; counts if there are more than 200 hosts.' }),
-        steps: z
-          .array(
-            z.object({
-              name: z.string().meta({ description: 'Its name.' }),
-              hosts: z
-                .union([z.array(z.string()), z.int()])
-                .meta({ description: 'Addresses of its hosts; their number if there are more than 200.' }),
-            }),
-          )
-          .meta({ description: 'Steps in order.' }),
-      })
-      .optional()
-      .meta({ description: 'The plan that it carried out.' }),
-    hosts: z
-      .union([z.array(z.object({ ip: z.string(), ok: z.boolean(), did: z.array(z.string()) })), counts])
-      .optional()
-      .meta({ description: 'Result of each host; numbers if there are more than 200.' }),
-    difference: z.array(z.string()).optional().meta({ description: 'Differences between plan and result.' }),
+    result: z.enum([...RESULTS, 'waiting']).meta({
+      description: 'Its result; "running" until it ends, "waiting" until it begins.',
+    }),
+    startedAt: z.string().optional().meta({ description: 'When it began (RFC 3339).' }),
   })
   .meta({ id: 'OperationDetail' });
 export type OperationDetail = z.infer<typeof detailSchema>;
@@ -93,7 +102,7 @@ export const listOperations = route({
 
 /** Path of an operation. */
 export const operationPath = clusterPath.extend({
-  id: operationId.meta({ description: 'Id of the operation, as status.operation.id.' }),
+  id: operationId.meta({ description: 'Id of the operation, as status.operation.id, or of its request.' }),
 });
 
 export const getOperation = route({
@@ -101,7 +110,7 @@ export const getOperation = route({
   operationId: 'getOperation',
   path: `${CLUSTER_PATH}/operations/{id}`,
   summary: 'Look at an operation: its plan, and the result of each host',
-  description: 'The record of an operation that runs or has ended.',
+  description: 'The record of an operation that waits, runs or has ended.',
   params: operationPath,
   answer: detailSchema,
   errors: [404],

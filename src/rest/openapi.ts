@@ -3,6 +3,7 @@ import { cidrsSchema } from '#api/cidr.ts';
 import { ipSchema } from '#api/host.ts';
 import { takesBody } from './addressing.ts';
 import { errorSchema } from './answers.ts';
+import { askedSchema } from './plan.ts';
 import type { Route } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -18,7 +19,11 @@ function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSch
 }
 
 /** Response with its description. */
-type Described = { description: string; headers: Headers; content: Record<string, { schema: object }> };
+type Described = {
+  description: string;
+  headers: Headers;
+  content: Record<string, { schema: object; example?: unknown }>;
+};
 type Headers = Record<string, { description: string; schema: { type: 'string' } }>;
 
 /** Parts of an OpenAPI 3.1 document that callers read. */
@@ -75,6 +80,17 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
   function operationOf(it: Route): Json {
     const hasBody = takesBody(it.body);
     const errors = [...OF_ALL, ...it.errors].sort();
+    const success: Described = {
+      description: 'Success',
+      headers: headersOf(it.method === 'GET' ? [] : ['Location', 'Warning']),
+      content: {
+        [it.isStream ? 'text/event-stream' : 'application/json']: {
+          schema: schemaOf(it.answer, 'output'),
+          example: it.example.answer,
+        },
+        ...(it.text ? { [it.text]: { schema: { type: 'string' } } } : {}),
+      },
+    };
     return {
       operationId: it.operationId,
       summary: it.summary,
@@ -95,17 +111,8 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
           }
         : {}),
       responses: {
-        [it.status ?? 200]: {
-          description: 'Success',
-          headers: headersOf(it.method === 'GET' ? [] : ['Location', 'Warning']),
-          content: {
-            [it.isStream ? 'text/event-stream' : 'application/json']: {
-              schema: schemaOf(it.answer, 'output'),
-              example: it.example.answer,
-            },
-            ...(it.text ? { [it.text]: { schema: { type: 'string' } } } : {}),
-          },
-        },
+        [it.status ?? 200]: success,
+        ...(it.answer === askedSchema ? { 202: { ...success, description: ASYNC } } : {}),
         ...Object.fromEntries(errors.map((status) => [status, error(status)])),
       },
     };
@@ -131,12 +138,15 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
   };
 }
 
+/** Success of a request with the header `Prefer: respond-async`. */
+const ASYNC = 'Success, if the client prefers respond-async; Location is the path of the operation';
+
 const DESCRIBED = {
   'X-Request-Id': 'Id of the request, as the audit line of the server has it',
   'Retry-After': 'Seconds after which to try again',
   'WWW-Authenticate': 'Bearer',
   Allow: 'Methods of the path',
-  Location: 'Path of the cluster',
+  Location: 'Path of the cluster, or of the operation',
   Warning: 'Names fields that were ignored',
 } as const;
 type Header = keyof typeof DESCRIBED;

@@ -261,6 +261,14 @@ describe('reading and deleting', () => {
     expect((await ask('one', alice(), '/repair')).body).toMatchObject({
       errors: [{ field: 'Idempotency-Key', reason: expect.stringContaining('"renewing"') }],
     });
+    const named = { name: 'keyless' };
+    const other = await world.call(alice(), 'POST', path('keyless', '/renew'), named, {
+      'idempotency-key': 'one',
+    });
+    expect(other).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'Idempotency-Key', reason: expect.stringContaining('with another body') }] },
+    });
     expect((await ask('a b')).status).toBe(400);
     // The end of the operation takes the request out of the annotations, and status remembers it.
     const key = { namespace: world.namespace, name: 'keyless' };
@@ -291,6 +299,22 @@ describe('reading and deleting', () => {
     await world.admin.patch(KUBERNETES_CLUSTERS, key, cut, { type: 'merge' });
     expect((await ask()).body).toEqual(first.body);
     expect((await world.cluster('once'))?.metadata.annotations?.[annotations.operation]).toBe('creating');
+  });
+
+  it('answers with the path of the operation if the client prefers that', async () => {
+    await created('asynchronous');
+    const prefer = { prefer: 'wait=5, Respond-Async' };
+    const asked = await world.call(alice(), 'POST', path('asynchronous', '/renew'), {}, prefer);
+    const { requestId } = asked.body as { requestId: string };
+    expect(asked).toMatchObject({ status: 202, headers: { 'preference-applied': 'respond-async' } });
+    const location = String(asked.headers['location']);
+    expect(location).toContain(`/operations/${requestId}?`);
+    expect(await world.call(alice(), 'GET', location.replace('/api/v1', ''))).toMatchObject({
+      status: 200,
+      body: { id: requestId, operation: 'renew', result: 'waiting' },
+    });
+    const other = location.replace('/api/v1', '').replace(requestId, 'other');
+    expect((await world.call(alice(), 'GET', other)).status).toBe(404);
   });
 
   it('answers with problem details if the client accepts them', async () => {

@@ -14,6 +14,7 @@ import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { OPERATION_VALUES } from '#api/operation-values.ts';
+import { messageOf } from '#base/errors.ts';
 import { create as createOperation } from '#operations/create.ts';
 import { laidOver } from '#operations/merge-host-lists.ts';
 import { planFor } from '#operations/plan-for.ts';
@@ -36,12 +37,12 @@ import { type Credentials, keepCredentials, takenSecret } from './credentials.ts
 import { limitRefusals, refuseBeyondLimits } from './limits.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
 import {
+  answerAccepted,
   ask,
   busyRefusals,
   clusterIn,
   judgeAndAsk,
   keyOf,
-  locationOf,
   refuseBusy,
   requestBy,
   requestIdOf,
@@ -90,8 +91,8 @@ async function authorizeRetry(
     await auth.allow(person, permission);
 }
 
-/** A creation, and the headers that may name the version that it applies to. */
-type Conditional = Wanted & { headers: IncomingHttpHeaders };
+/** A creation with its body, and the headers that may name the version that it applies to. */
+type Conditional = Wanted & { body: CreateBody; headers: IncomingHttpHeaders };
 
 const MAX_TRIES = 5;
 
@@ -115,10 +116,10 @@ const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Creden
  */
 async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promise<string | undefined> {
   refuseOtherVersion(wanted.headers, undefined);
-  const { client } = deps;
+  const { client, log } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
   const word = OPERATION_VALUES.create.asked;
-  const repeatable = repeatableRequestId(wanted.headers, person);
+  const repeatable = repeatableRequestId(wanted.headers, person, wanted.body);
   const request = requestBy(person, repeatable);
   const cluster: KubernetesCluster = {
     metadata: { namespace, name, annotations: request },
@@ -157,11 +158,13 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    // The validated spec is written once more: the request before may have had another.
-    const change = begun === undefined ? undefined : cluster.spec.cluster;
-    return requestIdOf(await ask(client, made, { word, person, change, plan, requestId: repeatable }));
+    return requestIdOf(await ask(client, made, { word, person, plan, requestId: repeatable }));
   } catch (error) {
-    if (begun === undefined) await removeUnasked(client, made);
+    if (begun === undefined)
+      await removeUnasked(client, made).catch((removal: unknown) => {
+        // The caller learns why the creation failed; what stays has no operation, and a retry continues it.
+        log.warn({ namespace, cluster: name, error: messageOf(removal) }, 'a failed creation is not removed');
+      });
     throw error;
   }
 }
@@ -190,7 +193,7 @@ async function again(deps: PeopleDeps, person: User, wanted: Conditional): Promi
   const { client } = deps;
   const { name, region, privateKey } = wanted;
   const word = OPERATION_VALUES.create.asked;
-  const requestId = repeatableRequestId(wanted.headers, person);
+  const requestId = repeatableRequestId(wanted.headers, person, wanted.body);
   const judge = async (cluster: KubernetesCluster) => {
     if (requestId !== undefined && wasAsked(cluster, requestId, word)) return undefined;
     refuseOtherVersion(wanted.headers, cluster);
@@ -272,11 +275,11 @@ function retried({ spec }: KubernetesCluster, change: Wanted['change']): Kuberne
 
 export const createRoutes: PeopleRoutes = (app, deps) => {
   serve(app, createCluster, async ({ params, query, body, person, headers }, reply) => {
-    const wanted = { ...wantedBy(body, addressOf({ params, query, body })), headers };
+    const wanted = { ...wantedBy(body, addressOf({ params, query, body })), body, headers };
     await authorize(deps, person, wanted, body);
     if (query.dryRun) return { ...ok(), plan: await planned(deps, person, wanted, body) };
     const requestId = await (body.retry ? again(deps, person, wanted) : make(deps, person, wanted));
-    reply.header('location', locationOf(wanted.region, wanted));
-    return { ...ok(), requestId };
+    const { region, namespace, name } = wanted;
+    return answerAccepted(reply, headers, { region, namespace, name }, requestId);
   });
 };

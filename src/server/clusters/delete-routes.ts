@@ -18,7 +18,7 @@ import { changedMeanwhile, refuseOtherVersion, versionToWrite } from '../http/if
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
-import { clusterIn, judgeAndAsk, keyOf, locationOf } from './requests.ts';
+import { answerAccepted, clusterIn, judgeAndAsk, keyOf } from './requests.ts';
 
 /** Refuses to retry a deletion that is running. */
 function runningRefusals(cluster: KubernetesCluster): Problem[] {
@@ -98,10 +98,8 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
           return { word: OPERATION_VALUES.delete.asked, person };
         },
       );
-      reply.header('location', locationOf(region, key));
-      return { ...ok(), requestId };
+      return answerAccepted(reply, headers, { region, ...key }, requestId);
     }
-    reply.header('location', locationOf(region, key));
-    return ok();
+    return answerAccepted(reply, headers, { region, ...key }, undefined);
   });
 };

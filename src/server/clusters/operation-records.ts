@@ -3,8 +3,8 @@ import { operationIdOf } from '#api/cluster-facts.ts';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { type KubernetesCluster, MAX_HISTORY } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import type { OperationDetail } from '#rest/history.ts';
-import { getOperation } from '#rest/history.ts';
+import { operationAsked } from '#api/operation-values.ts';
+import { type OperationDetail, type RecordedOperation, recordedOperation } from '#rest/history.ts';
 import type { Client } from '#runtime/client/client.ts';
 
 /** Reads records of operations, which the controller writes for users (docs/reference/requests.md). */
@@ -21,7 +21,7 @@ function json(text: string | undefined): unknown {
   }
 }
 
-const { plan: planSchema, hosts: hostsSchema } = getOperation.answer.shape;
+const { plan: planSchema, hosts: hostsSchema } = recordedOperation.shape;
 const resultSchema = z
   .looseObject({ hosts: hostsSchema.catch(undefined) })
   .optional()
@@ -34,13 +34,13 @@ const resultSchema = z
 function detailOf(
   { metadata, data = {} }: ConfigMap,
   { uid, clusterId, last }: Owner,
-): OperationDetail | undefined {
+): RecordedOperation | undefined {
   if (!metadata.ownerReferences?.some((owner) => owner.uid === uid)) return undefined;
   const sequence = count.safeParse(data['sequence']);
   const attempt = attemptSchema.safeParse(data['attempt']);
   if (!sequence.success || !attempt.success || sequence.data > last) return undefined;
   const id = operationIdOf(clusterId, sequence.data);
-  const detail = getOperation.answer.safeParse({
+  const detail = recordedOperation.safeParse({
     id,
     operation: data['operation'],
     sequence: sequence.data,
@@ -82,7 +82,7 @@ function ownerIn({ metadata, status }: KubernetesCluster): Owner | undefined {
 export async function recordedOperations(
   client: Client,
   cluster: KubernetesCluster,
-): Promise<OperationDetail[]> {
+): Promise<RecordedOperation[]> {
   const owner = ownerIn(cluster);
   if (!owner) return [];
   const { namespace } = cluster.metadata;
@@ -95,4 +95,32 @@ export async function recordedOperations(
   return items
     .flatMap((record) => detailOf(record, owner) ?? [])
     .sort((one, other) => other.sequence - one.sequence);
+}
+
+/** Whether an id is that of the operation, or of its request. */
+export const isOperation = (one: { id: string; requestId?: string | undefined }, id: string): boolean =>
+  one.id === id || one.requestId === id;
+
+/** Returns the operation of that id or request that has a record; undefined if none has. */
+export const findOperation = async (
+  client: Client,
+  cluster: KubernetesCluster,
+  id: string,
+): Promise<RecordedOperation | undefined> =>
+  (await recordedOperations(client, cluster)).find((one) => isOperation(one, id));
+
+/** Returns the requested operation that has not begun, if that is its request; its id is that of the request until then. */
+export function waitingOperation(
+  { metadata, status }: KubernetesCluster,
+  id: string,
+): OperationDetail | undefined {
+  const {
+    [annotations.requestId]: requestId,
+    [annotations.requestedBy]: requestedBy,
+    [annotations.operation]: word,
+  } = metadata.annotations ?? {};
+  const operation = operationAsked(word);
+  if (operation === undefined || requestId !== id) return undefined;
+  const sequence = (status?.operation?.sequence ?? 0) + 1;
+  return { id, operation, sequence, result: 'waiting', requestId, requestedBy, attempt: 0 };
 }

@@ -20,7 +20,7 @@ import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { limitRefusals, refuseBeyondLimits } from './limits.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
-import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
+import { answerAccepted, busyRefusals, clusterIn, judgeAndAsk, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
 
 /** Type of the fields that the bodies of all operations may have. The route has validated them and those of the operation. */
@@ -105,7 +105,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
       }
       const word = operation.values.asked;
-      const repeatable = repeatableRequestId(headers, person);
+      const repeatable = repeatableRequestId(headers, person, given ?? {});
       const written = await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
@@ -119,8 +119,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
           return { word, person, ...asked, plan: body.plan, requestId: repeatable };
         },
       );
-      reply.header('location', locationOf(region, key));
-      return { ...ok(), requestId: written ?? repeatable };
+      return answerAccepted(reply, headers, { region, ...key }, written ?? repeatable);
     });
   }
 };

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
 import type { User } from '#access/permissions.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import {
@@ -11,8 +14,11 @@ import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
+import { ok } from '#rest/answers.ts';
+import type { askedSchema } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isConflict, isUncertain } from '#runtime/wire/api-error.ts';
+import { accepted } from '../http/accepted.ts';
 import { conflict, notFound } from '../http/errors.ts';
 
 /** The region of an object that names none. */
@@ -24,9 +30,22 @@ export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   name: metadata.name ?? '',
 });
 
-/** Returns the path of the cluster. */
-export const locationOf = (region: string, { namespace, name }: ObjectKey): string =>
-  `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}?namespace=${namespace}`;
+/** Returns the path of the cluster, or of something below it. */
+export const locationOf = (region: string, { namespace, name }: ObjectKey, below = ''): string =>
+  `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}${below}?namespace=${namespace}`;
+
+/** Answers an accepted request. */
+export function answerAccepted(
+  reply: FastifyReply,
+  headers: IncomingHttpHeaders,
+  { region, ...key }: ObjectKey & { region: string },
+  requestId: string | undefined,
+): z.infer<typeof askedSchema> {
+  const cluster = locationOf(region, key);
+  const operation = requestId === undefined ? cluster : locationOf(region, key, `/operations/${requestId}`);
+  accepted(reply, headers, { cluster, operation });
+  return { ...ok(), requestId };
+}
 
 /** Returns the cluster of that name in that region. Throws HttpError 404. */
 export async function clusterIn(client: Client, region: string, key: ObjectKey): Promise<KubernetesCluster> {

@@ -6,7 +6,7 @@ import { ok } from '#rest/answers.ts';
 import { getOperationLog } from '#rest/history.ts';
 import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/read-routes.ts';
 import type { LiveDeps } from '../auth/route-deps.ts';
-import { recordedOperations } from '../clusters/operation-records.ts';
+import { findOperation } from '../clusters/operation-records.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
 import { onDeparture } from '../http/departure.ts';
@@ -77,10 +77,10 @@ export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
   serve(app, getOperationLog, async ({ params: { region, name, id }, query: { namespace }, person }) => {
     await auth.allow(person, onClusters('get', namespace, name));
     const cluster = await clusterIn(client, region, { namespace, name });
-    const operation = (await recordedOperations(client, cluster)).find((one) => one.id === id);
+    const operation = await findOperation(client, cluster, id);
     if (!operation) throw notFound(`cluster "${name}" has no record of operation "${id}"`);
     const leave = readers.enter(person.username);
-    const { operation: of, attempt } = operation;
-    return ok(await endOfOperationLog(logs, { name: of, id, attempt }).finally(leave));
+    const { id: own, operation: of, attempt } = operation;
+    return ok(await endOfOperationLog(logs, { name: of, id: own, attempt }).finally(leave));
   });
 };
