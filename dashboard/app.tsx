@@ -8,9 +8,13 @@ import { createClustersStore } from './clusters-store.ts';
 import { CreatePage } from './create-page.tsx';
 import { ListPage } from './list-page.tsx';
 import { Login } from './login.tsx';
+import { takeLogin } from './oidc.ts';
 
 const store = createClustersStore();
 const NAMESPACE = 'matryoshka-namespace';
+
+/** Before the first view: the token of a login is in the address. */
+const loginProblem = takeLogin();
 
 /** The namespace whose clusters are shown; empty: all. It is kept for the next visit. */
 function useNamespace(): [string, (namespace: string) => void] {
@@ -26,7 +30,7 @@ function useNamespace(): [string, (namespace: string) => void] {
 
 export function App() {
   const [token, setToken] = useState(session.token);
-  if (token === null) return <Login onLogin={setToken} />;
+  if (token === null) return <Login problem={loginProblem} onLogin={setToken} />;
   const leave = () => {
     session.token = null;
     setToken(null);

@@ -1,11 +1,22 @@
 import { Alert, Button, Card, Center, Code, PasswordInput, Stack, Text, Title } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { call, Refused, session } from './api.ts';
+import { canLogInElsewhere, logInElsewhere } from './oidc.ts';
 
-/** Asks for a token, and keeps it if the server accepts it. */
-export function Login({ onLogin }: { onLogin: (token: string) => void }) {
+/** Asks for a token, and keeps it if the server accepts it. With a provider, a button leads there. */
+export function Login({
+  problem,
+  onLogin,
+}: {
+  problem: string | undefined;
+  onLogin: (token: string) => void;
+}) {
   const [token, setToken] = useState('');
-  const [refusal, setRefusal] = useState<string>();
+  const [refusal, setRefusal] = useState(problem);
+  const [hasProvider, setHasProvider] = useState(false);
+  useEffect(() => {
+    void canLogInElsewhere().then(setHasProvider);
+  }, []);
   const [isBusy, setBusy] = useState(false);
   const submit = async () => {
     setBusy(true);
@@ -38,8 +49,9 @@ export function Login({ onLogin }: { onLogin: (token: string) => void }) {
             <Title order={1} size="h3">
               Matryoshka
             </Title>
+            {hasProvider && <Button onClick={logInElsewhere}>Log in with your organisation</Button>}
             <Text size="sm">
-              Log in with a token of the meta cluster, for example from{' '}
+              {hasProvider ? 'Or log' : 'Log'} in with a token of the meta cluster, for example from{' '}
               <Code>kubectl create token alice</Code>.
             </Text>
             <PasswordInput
@@ -55,7 +67,7 @@ export function Login({ onLogin }: { onLogin: (token: string) => void }) {
                 {refusal}
               </Alert>
             )}
-            <Button type="submit" loading={isBusy}>
+            <Button type="submit" variant={hasProvider ? 'default' : 'filled'} loading={isBusy}>
               Log in
             </Button>
           </Stack>

@@ -123,6 +123,23 @@ export const serverConfig = z.object({
     .string()
     .default('matryoshka-runner')
     .describe('ServiceAccount of the Job, in the operator’s namespace'),
+  oidcIssuer: z
+    .url({ protocol: /^https$/, error: 'is not an address that begins with https://' })
+    .optional()
+    .describe('Issuer of an OpenID Connect provider for the web page; the API server must trust its tokens'),
+  oidcClientId: z.string().optional().describe('Client id at this provider'),
+  oidcRedirectUrl: z
+    .url({ protocol: /^https$/, error: 'is not an address that begins with https://' })
+    .regex(/\/login\/oidc\/callback$/, { error: 'does not end with /login/oidc/callback' })
+    .optional()
+    .describe('Address of the callback at the provider: https://<server>/login/oidc/callback'),
+  oidcScopes: LIST.default(['openid', 'email', 'profile']).describe('Scopes, comma-separated'),
+  oidcDir: z
+    .string()
+    .default('/etc/matryoshka/oidc')
+    .describe(
+      'Directory with client-secret, if the client has one, and ca.crt, if Node does not know the authority',
+    ),
 });
 
 export const webhookConfig = z.object({

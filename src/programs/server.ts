@@ -13,6 +13,7 @@ import { requestMetrics } from '#server/http/request-metrics.ts';
 import type { ServerConfig } from '../config.ts';
 import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
+import { loginFrom } from './login.ts';
 import { offerFrom } from './offer.ts';
 
 /** The bundle has the page beside it. */
@@ -40,6 +41,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     limits: limitsIn(config.limitsDir, systemClock),
     observeRequest: requestMetrics(metrics.registry),
     pageDir: existsSync(PAGE) ? PAGE : undefined,
+    login: loginFrom(config),
     audiences,
     runnerServiceAccount,
     tls: readPair(certDir),

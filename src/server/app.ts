@@ -21,6 +21,7 @@ import { answerUnreadable } from './http/unreadable.ts';
 import { requestLimit } from './http/user-limit.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { jobRoutes, lenientJobRoutes, routes } from './index.ts';
+import { serveLogin } from './login/login-routes.ts';
 import { logStoreIn } from './logs/log-store.ts';
 
 const BODY_BYTES = 1024 * 1024;
@@ -71,7 +72,15 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
 
   if (observeRequest) observeRequests(app, observeRequest);
 
+  const [strangers, otherPods] = [strangersBy(clock), strangersBy(clock)];
   if (pageDir !== undefined) servePage(app, pageDir);
+  await serveLogin(app, {
+    provider: deps.login,
+    log,
+    admit: (ip) => {
+      strangers.admit(ip, undefined);
+    },
+  });
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');
 
@@ -89,7 +98,6 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     callers,
   };
   const atOnce = requestLimit();
-  const [strangers, otherPods] = [strangersBy(clock), strangersBy(clock)];
 
   await app.register(
     async (api) => {

@@ -17,6 +17,7 @@ import { resolveSpec } from '#operations/resolve.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { restApp } from '../app.ts';
+import type { ServerDeps } from '../http/deps.ts';
 import { type Attempt, makeAttempt } from './attempt.ts';
 
 const OFFER = { versions: ['v1.34.4', 'v1.33.8'], hooks: true };
@@ -79,8 +80,9 @@ export async function restWorld(
   log: Logger = createLogger('error'),
   clusterPort?: number,
   pageDir?: string,
+  { flags = [], ...more }: Pick<ServerDeps, 'login' | 'tls'> & { flags?: readonly string[] } = {},
 ): Promise<RestWorld> {
-  const apiServer = await startApiServer({ controllerManager: true });
+  const apiServer = await startApiServer({ controllerManager: true, flags });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const id = randomUUID().slice(0, 8);
@@ -133,6 +135,7 @@ export async function restWorld(
     runnerServiceAccount: 'runner',
     clusterPort,
     pageDir,
+    ...more,
   });
   const tokens = {
     alice: await tokenOf(admin, person('alice')),
