@@ -1,10 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SECRETS } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { snapshotsSecretName } from '#api/names.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import { type LabHost, labDir } from '#lab/hosts/places.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import { isNotFound } from '#runtime/wire/api-error.ts';
 import { logMilestones } from './log-milestones.ts';
 import { nodesReady } from './nodes-ready.ts';
 import type { Milestone, Run } from './run.ts';
@@ -89,5 +92,10 @@ export async function removeOurs(meta: Meta, say: Say): Promise<void> {
     const { status, body } = await meta.rest.raw('DELETE', PATH);
     if (status !== 200) throw new Error(`DELETE was answered by ${status} ${JSON.stringify(body)}`);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    // The key of snapshots outlives its cluster, and does not count for another one of the same name.
+    const key = { namespace: 'default', name: snapshotsSecretName(NAME) };
+    await meta.client.delete(SECRETS, key).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
   });
 }
