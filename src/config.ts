@@ -36,6 +36,11 @@ const limitsDir = z
   .string()
   .default('/etc/matryoshka/limits')
   .describe('Directory with limits.yaml, the limits of each namespace');
+const otlpEndpoint = z
+  .url({ protocol: /^https?$/, error: 'is not the address of a collector, such as http://collector:4318' })
+  .regex(/^[^@]*$/, { error: 'has a password, which would be in the environment of each Job' })
+  .optional()
+  .describe('Collector of traces (OTLP over HTTP); default: none are sent');
 const certDir = z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key');
 
 const whole = (least: number, most: number, initial: number) =>
@@ -81,6 +86,7 @@ export const controllerConfig = z.object({
     .describe(
       'PersistentVolumeClaim of the operator’s namespace for snapshots of clusters that name no other storage',
     ),
+  otlpEndpoint,
   kubeApiQps: z.coerce
     .number()
     .min(1)
@@ -116,6 +122,7 @@ export const serverConfig = z.object({
   port: PORT.default(8443).describe('Port of the REST API'),
   certDir,
   limitsDir,
+  otlpEndpoint,
   audiences: LIST.default([]).describe(
     'Token audiences that REST accepts beside the API server’s own, comma-separated',
   ),

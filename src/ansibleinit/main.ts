@@ -3,14 +3,17 @@
  * server, and reports the result. It also runs hooks, which are playbooks of users.
  */
 
+import { systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import { EXIT } from '#protocol/exit.ts';
 import { HOOK_ARGUMENT } from '#protocol/hook.ts';
+import { otlpTracer } from '#tracing/otlp.ts';
 import { deliver, leaveVerdict } from './delivery.ts';
 import { type HookSettings, readHookSettings, runHook } from './hook.ts';
 import { reapOrphans } from './reap.ts';
 import { carryOut } from './run.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { traced } from './traced.ts';
 import { printing, streaming } from './uplink.ts';
 
 /** Exit codes: 128 + signal. */
@@ -50,10 +53,19 @@ async function attempt(signal: AbortSignal, interrupted: () => number | undefine
   } catch (error) {
     return misconfigured(error);
   }
-  const uplink =
+  const plain =
     settings.SERVER_URL === undefined
       ? printing(print)
       : streaming(settings, settings.runSpec.run.job, print);
+  const { OTLP_ENDPOINT: endpoint, runSpec } = settings;
+  const uplink =
+    endpoint === undefined
+      ? plain
+      : traced(
+          plain,
+          runSpec,
+          otlpTracer({ endpoint, service: 'matryoshka-runner', clock: systemClock, warn: print }),
+        );
   try {
     const report = await carryOut(settings, uplink, signal);
     await uplink.close(CLOSE_LOG_MS);

@@ -32,6 +32,8 @@ const environmentSchema = z.object({
   /** Absent in a run by hand: the report then goes to REPORT_FILE. */
   SERVER_URL: z.string().optional(),
   REPORT_FILE: z.string().optional(),
+  /** Collector of spans (OTLP/HTTP); absent: none. */
+  OTLP_ENDPOINT: z.string().optional(),
   PLAYBOOKS: z.string().default('/opt/matryoshka/ansible'),
   MATRYOSHKA_ETC: z.string().default('/etc/matryoshka'),
   TOKEN_FILE: z.string().default('/var/run/secrets/matryoshka/token'),

@@ -27,6 +27,11 @@ export function printLogs(
       return;
     }
     const path = `/region/${encodeURIComponent(params.region)}/cluster/${name}/logs?follow=true&namespace=${query.namespace}`;
-    await session.lines(path, (line) => io.print(plainText(line)), io.signal);
+    await session.lines(
+      path,
+      (line) => io.print(plainText(line)),
+      io.signal,
+      () => io.note('The server does not answer. The log continues when it does.'),
+    );
   });
 }

@@ -27,7 +27,12 @@ export interface Session {
     parts: Parts<z.input<P>, z.input<Q>, z.input<B>>,
   ): Promise<z.output<A> | undefined>;
   /** Reads a log line by line until it ends, through restarts of the server. */
-  lines(path: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
+  lines(
+    path: string,
+    onLine: (line: string) => void,
+    signal: AbortSignal,
+    onInterrupted?: () => void,
+  ): Promise<void>;
   namespace: string;
   /** Region of `--region`; undefined: that of the cluster. */
   region: string | undefined;
@@ -161,9 +166,9 @@ export async function connected<T>(
       if (answer.status === 404) return undefined;
       throw refusal(answer.status, answer.error);
     },
-    async lines(path, onLine, signal) {
+    async lines(path, onLine, signal, onInterrupted) {
       try {
-        await https.lines(path, token, onLine, signal);
+        await https.lines(path, token, onLine, signal, onInterrupted);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof NotFollowed)) throw unreachable(url, error);

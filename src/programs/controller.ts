@@ -17,6 +17,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
 import { modulesOf } from './controllers.ts';
 import { offerFrom } from './offer.ts';
+import { tracerOf } from './tracer.ts';
 
 /** Number of clusters probed in parallel: a cluster that hangs holds a place until its probe times out. */
 const PROBES_AT_ONCE = 8;
@@ -65,10 +66,12 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const host = createControllerHost({
     ...{ client: leading, namespace, clock, log, recorder, workers, metrics, term },
   });
+  const tracer = tracerOf(config.otlpEndpoint, 'matryoshka-controller', log);
   const clusters = (): ClusterModuleSettings => ({
     offer: offerFrom(config),
     health: healthOf(config),
     snapshotClaim: config.snapshotClaim,
+    addSpan: tracer?.add,
     maxOperations: config.maxOperations,
     maxOperationsPerNamespace: config.maxOperationsPerNamespace,
     installer: (of) =>
@@ -83,6 +86,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         caSecret: config.caSecret,
         siteConfigMap: config.siteConfigMap,
         snapshotClaim: config.snapshotClaim,
+        otlpEndpoint: config.otlpEndpoint,
       }),
   });
   const certificates = { servedUntil: async () => firstEnd(await apiServersOf(client, endpoint.url)) };

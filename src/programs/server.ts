@@ -15,6 +15,7 @@ import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
 import { loginFrom } from './login.ts';
 import { offerFrom } from './offer.ts';
+import { tracerOf } from './tracer.ts';
 
 /** The bundle has the page beside it. */
 const PAGE = join(import.meta.dirname, 'page');
@@ -42,6 +43,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     observeRequest: requestMetrics(metrics.registry),
     pageDir: existsSync(PAGE) ? PAGE : undefined,
     login: loginFrom(config),
+    addSpan: tracerOf(config.otlpEndpoint, 'matryoshka-server', log)?.add,
     audiences,
     runnerServiceAccount,
     tls: readPair(certDir),

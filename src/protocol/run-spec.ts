@@ -93,6 +93,8 @@ export const runSpecSchema = z.object({
   brings: z.array(z.enum(BRINGS)),
   /** The endpoint of the API: the name that hosts use, and the address behind it ('' if the name resolves). */
   endpoint: z.object({ name: z.string(), address: z.string() }),
+  /** The trace of the operation, and the span above that of the run. */
+  trace: z.object({ id: z.string(), parent: z.string() }).optional(),
   /** The work of the run with snapshots of etcd; absent: none. */
   snapshot: snapshotTaskSchema.optional(),
   /** Variables of the playbook (ansible/README.md). */

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { follow, NotFollowed } from './follow.ts';
 import { BROKEN_OFF, type LogEnd } from './read-routes.ts';
 
+let interruptions = 0;
 const cut = () => Promise.reject(new Error('other side closed'));
 
 /** Returns the lines that a follower gets from a log; each attempt reads the given lines. */
@@ -19,12 +20,13 @@ async function reportedOf(
     },
     (line) => reported.push(line),
     new AbortController().signal,
-    0,
+    { pauseMs: 0, onInterrupted: () => (interruptions += 1) },
   );
   return reported;
 }
 
 it('prints a log once, although servers were killed and stopped meanwhile', async () => {
+  interruptions = 0;
   const reported = await reportedOf(
     { lines: ['head', 'a'], end: cut },
     { lines: [], end: cut },
@@ -32,6 +34,8 @@ it('prints a log once, although servers were killed and stopped meanwhile', asyn
     { lines: ['head', 'a', 'b', 'b', 'end'] },
   );
   expect(reported).toEqual(['head', 'a', 'b', 'b', 'end']);
+  // One for the kill and the failed attempt after it, one for the stop.
+  expect(interruptions).toBe(2);
 });
 
 it('prints the whole log if it now belongs to another operation', async () => {

@@ -5,6 +5,12 @@ const PAUSE_MS = 1_000;
 /** Maximum number of consecutive attempts without a new line. */
 const TRIES = 60;
 
+export interface FollowOptions {
+  pauseMs?: number;
+  /** Called once for each interruption, before the next attempt. */
+  onInterrupted?: (() => void) | undefined;
+}
+
 /** Answer that another attempt would not change. */
 export class NotFollowed extends Error {}
 
@@ -17,7 +23,7 @@ export async function follow(
   read: (onLine: (line: string) => void) => Promise<LogEnd | undefined>,
   onLine: (line: string) => void,
   signal: AbortSignal,
-  pauseMs = PAUSE_MS,
+  { pauseMs = PAUSE_MS, onInterrupted = () => {} }: FollowOptions = {},
 ): Promise<void> {
   const reported: string[] = [];
   let tries = 0;
@@ -52,6 +58,7 @@ export async function follow(
     tries += 1;
     // If reading never began, the cause is not a restart.
     if (why instanceof NotFollowed || reported.length === 0 || tries > TRIES) throw why;
+    if (tries === 1) onInterrupted();
     await sleep(pauseMs, signal);
   }
 }

@@ -9,7 +9,13 @@ const TIMEOUT_MS = 30_000;
 export interface Https {
   send: Send;
   /** Follows a log line by line, through restarts of the server. Rejects with the reason of `signal`. */
-  lines(path: string, token: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
+  lines(
+    path: string,
+    token: string,
+    onLine: (line: string) => void,
+    signal: AbortSignal,
+    onInterrupted?: () => void,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,7 +37,7 @@ export function overHttps(url: string, ca: string): Https {
       });
       return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
     },
-    lines(path, token, onLine, signal) {
+    lines(path, token, onLine, signal, onInterrupted) {
       async function read(report: (line: string) => void): Promise<LogEnd | undefined> {
         const { statusCode, body, trailers } = await request(`${url}/api/v1${path}`, {
           dispatcher,
@@ -52,7 +58,7 @@ export function overHttps(url: string, ca: string): Https {
         const end = trailers[LOG_END_TRAILER];
         return end === 'complete' || end === 'broken-off' ? end : undefined;
       }
-      return follow(read, onLine, signal);
+      return follow(read, onLine, signal, { onInterrupted });
     },
     close: () => dispatcher.close(),
   };

@@ -17,6 +17,7 @@ import { parseJsonBodies } from './http/json-body.ts';
 import { readBodiesLeniently, takeAnyContentType } from './http/lenient.ts';
 import { servePage } from './http/page.ts';
 import { observeRequests } from './http/request-metrics.ts';
+import { traceRequests } from './http/request-spans.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { requestLimit } from './http/user-limit.ts';
 import { validatorCompiler } from './http/validation.ts';
@@ -71,6 +72,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   });
 
   if (observeRequest) observeRequests(app, observeRequest);
+  if (deps.addSpan) traceRequests(app, deps.addSpan, clock);
 
   const [strangers, otherPods] = [strangersBy(clock), strangersBy(clock)];
   if (pageDir !== undefined) servePage(app, pageDir);

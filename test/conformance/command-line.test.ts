@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -48,15 +48,18 @@ function begin(args: readonly string[], input = '') {
   children.push(child);
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const out = text(child.stdout);
-  let err = '';
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    out += chunk;
+  });
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     err += chunk;
   });
   return {
     /** Returns what it has printed to standard error so far. */
     noted: () => err,
-    end: async () => ({ code: await ended, out: await out, err }),
+    printed: () => out,
+    end: async () => ({ code: await ended, out, err }),
   };
 }
 const run = (args: readonly string[], input?: string) => begin(args, input).end();
@@ -266,7 +269,9 @@ spec:
     const busy = await run(['repair', 'filed']);
     expect([busy.code, busy.err]).toEqual([
       3,
-      'cluster "filed" is busy: scaling-up was asked and did not start yet\n',
+      expect.stringMatching(
+        /^cluster "filed" is busy: scaling-up was asked by .*:account-[0-9a-f]+ and did not start yet\n$/,
+      ),
     ]);
   });
 
@@ -284,6 +289,47 @@ spec:
     expect(err).toContain(
       'filed: scale-up failed: no space on 192.0.2.21\n"matryoshka logs filed --operation b7k2m9x4qz" has its log\n',
     );
+  });
+
+  it('follows a log while the server restarts, without a gap or a repeat', async () => {
+    const id = 'b7k2m9x4qz';
+    await world.admin.create(KUBERNETES_CLUSTERS, {
+      metadata: {
+        namespace: world.namespace,
+        name: 'followed',
+        annotations: { [annotations.requestId]: 'one' },
+      },
+      spec: { cluster: { masterList: [{ ip: '192.0.2.61' }] } },
+    });
+    await statusOf('followed', { id, name: 'create', step: 'Prepare hosts' });
+    const attempt = await world.attempt(`create-${id}-1`, 'followed');
+    const jobToken = await attempt.token();
+    let offset = 0;
+    const log = async (message: string) => {
+      const line = `${JSON.stringify({ time: '2026-11-29T10:00:00Z', event: 'info', message })}\n`;
+      const path = `/jobs/${attempt.job}/log?offset=${offset}`;
+      await world.call(jobToken, 'POST', path, line, { 'content-type': 'application/x-ndjson' });
+      offset += Buffer.byteLength(line);
+    };
+    await log('the first');
+    const followed = begin(['logs', 'followed', '-f']);
+    await expect.poll(followed.printed, soon).toContain('the first');
+    const { port } = new URL(url);
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+    await expect.poll(followed.noted, soon).toContain('The server does not answer');
+    await log('the second');
+    server.listen(Number(port), '127.0.0.1');
+    await once(server, 'listening');
+    await expect.poll(followed.printed, soon).toContain('the second');
+    await log('the third');
+    await statusOf('followed', { id, name: 'create', step: 'done', result: 'finished' });
+    const { code, out } = await followed.end();
+    expect(code).toBe(0);
+    const lines = out.split('\n').flatMap((line) => /the (first|second|third)$/.exec(line)?.[1] ?? []);
+    expect(lines).toEqual(['first', 'second', 'third']);
   });
 
   it('stops waiting after the time of --timeout', async () => {

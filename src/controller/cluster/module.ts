@@ -6,6 +6,7 @@ import { internalAnnotations, labels } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
+import type { Span } from '#tracing/span.ts';
 import { clusterController } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
 import { fleetMetrics } from './metrics.ts';
@@ -23,6 +24,8 @@ export interface ClusterModuleSettings {
   /** Most of them that run in one namespace. Default: half of them, rounded up. */
   maxOperationsPerNamespace?: number | undefined;
   snapshotClaim?: string | undefined;
+  /** Takes a span of each operation that has ended; if absent, there are no traces. */
+  addSpan?: ((span: Span) => void) | undefined;
 }
 
 /** Returns a cluster state Secret with its metadata, the last sequence and the plan only. */
@@ -64,6 +67,7 @@ export const clusterModule =
     maxOperations: most,
     maxOperationsPerNamespace,
     snapshotClaim,
+    addSpan,
   }: ClusterModuleSettings): ControllerModule =>
   (host) => {
     const { namespace, recorder, workers, metrics, clock } = host;
@@ -97,6 +101,7 @@ export const clusterModule =
       healthOf: (cluster) => observer?.of(cluster) ?? { kind: 'off' },
       offer,
       snapshotClaim,
+      addSpan,
       queue: fleetQueue({ clusters, clock, most, mostOfOne, wake }),
       installer: installer(host),
       clusters,

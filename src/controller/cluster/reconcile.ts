@@ -67,6 +67,7 @@ export interface ClusterControllerDeps {
   others: readonly Informer<KubeObject>[];
   /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
   snapshotClaim?: string | undefined;
+  addSpan?: EffectDeps['addSpan'];
   workers: number;
   observe?: ControllerObserver | undefined;
   /** Emits an Event of the cluster. */
@@ -150,6 +151,7 @@ export function reconciler(
           records: deps.hosts.list,
           metaNodes: () => metaNodes(client),
           snapshotAccess,
+          addSpan: deps.addSpan,
           event,
         });
         // Most effects return as an event of a cache; those on Secrets do not.

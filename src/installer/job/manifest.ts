@@ -22,6 +22,8 @@ export interface JobSettings {
   hookServiceAccount: string;
   /** Server that gets the reports: `https://matryoshka-server.matryoshka-system.svc`. */
   serverUrl: string;
+  /** Collector of spans (OTLP/HTTP); absent: none. */
+  otlpEndpoint?: string | undefined;
   /** ConfigMap with `ca.crt`, the CA bundle for the server's certificate. */
   caConfigMap: string;
   /** Secret with `ca.crt` that is used instead; Jobs get no other part of it. */
@@ -122,6 +124,9 @@ function environmentOf(
     NODE_HOSTS: ips('worker'),
     ...(inventory.length <= MAX_VARIABLE ? { HOSTS_YAML: inventory } : {}),
     ...(hook === undefined ? { SERVER_URL: settings.serverUrl } : {}),
+    ...(hook === undefined && settings.otlpEndpoint !== undefined
+      ? { OTLP_ENDPOINT: settings.otlpEndpoint }
+      : {}),
   };
   return [
     ...Object.entries(values).map(([name, value]) => ({ name, value })),

@@ -18,7 +18,7 @@ import { changedMeanwhile, refuseOtherVersion, versionToWrite } from '../http/if
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
-import { answerAccepted, clusterIn, judgeAndAsk, keyOf } from './requests.ts';
+import { answerAccepted, byWhom, clusterIn, judgeAndAsk, keyOf } from './requests.ts';
 
 /** Refuses to retry a deletion that is running. */
 function runningRefusals(cluster: KubernetesCluster): Problem[] {
@@ -94,7 +94,11 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
         (found) => {
           refuseOtherVersion(headers, found);
           const running = operationUnderWay(found);
-          if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`, 'cluster-busy');
+          if (running)
+            throw conflict(
+              `cluster "${key.name}" is busy: ${running.word}${byWhom(running.requestedBy)}`,
+              'cluster-busy',
+            );
           return { word: OPERATION_VALUES.delete.asked, person };
         },
       );

@@ -44,6 +44,7 @@ export function answerAccepted(
   const cluster = locationOf(region, key);
   const operation = requestId === undefined ? cluster : locationOf(region, key, `/operations/${requestId}`);
   accepted(reply, headers, { cluster, operation });
+  reply.request.acceptedAs = requestId;
   return { ...ok(), requestId };
 }
 
@@ -56,12 +57,16 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
   return cluster;
 }
 
+/** Returns the name of the user who requested an operation, as part of a sentence. */
+export const byWhom = (user: string | undefined): string => (user === undefined ? '' : ` by ${user}`);
+
 /** Returns why no operation can start now: one runs or waits. With `again`, only a running one counts. */
 function busyReason(cluster: KubernetesCluster, again: boolean): string | undefined {
   const { metadata, status } = cluster;
   if (metadata.deletionTimestamp) return 'is being deleted';
   const running = status?.operation;
-  if (running && running.result === undefined) return `is busy: ${running.word}`;
+  if (running && running.result === undefined)
+    return `is busy: ${running.word}${byWhom(running.requestedBy)}`;
   const word = metadata.annotations?.[annotations.operation];
   // A dry run does not block: a request for the operation itself replaces it.
   if (again || !operationAsked(word) || isDryRun(cluster)) return undefined;
@@ -70,7 +75,7 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
     running?.word === word && running?.requestId === metadata.annotations?.[annotations.requestId];
   return hasEnded
     ? `is busy: ${word} has ended, and its result is being written; ask again in a moment`
-    : `is busy: ${word} was asked and did not start yet`;
+    : `is busy: ${word} was asked${byWhom(metadata.annotations?.[annotations.requestedBy])} and did not start yet`;
 }
 
 /** Throws HttpError 409 while an operation runs or waits. */

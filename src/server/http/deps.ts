@@ -4,6 +4,7 @@ import type { Logger } from '#base/log.ts';
 import type { LimitsRead } from '#operations/limits.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
+import type { Span } from '#tracing/span.ts';
 import type { LoginProvider } from '../login/oidc.ts';
 import type { ObserveRequest } from './request-metrics.ts';
 
@@ -32,6 +33,8 @@ export interface ServerDeps {
   observeRequest?: ObserveRequest | undefined;
   /** Directory of the web page; if absent, there is none. */
   pageDir?: string | undefined;
+  /** Takes a span of each request for an operation; if absent, there are no traces. */
+  addSpan?: ((span: Span) => void) | undefined;
   /** Logs users of the page in; if absent, they need a token. */
   login?: LoginProvider | undefined;
   /** Certificate and key; if absent, the server uses plain HTTP, for tests. */

@@ -6,6 +6,7 @@ import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import { upgradeVars } from '#protocol/upgrade-vars.ts';
+import { placeOfOperation } from '#tracing/span.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 import type { AttemptToStart } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -47,6 +48,12 @@ function upgradeFrom(
   return present === undefined || wanted === undefined || present === wanted ? {} : { upgrade_from: present };
 }
 
+/** Returns the place of a run's span, below that of its operation. */
+function traceBelow(operation: OperationStatus): RunSpec['trace'] {
+  const { traceId, spanId } = placeOfOperation(operation);
+  return { id: traceId, parent: spanId };
+}
+
 /** Returns the run of the snapshot's operation that carries out a plan. */
 export function runOf(
   {
@@ -75,6 +82,7 @@ export function runOf(
       steps: [...steps],
       brings: [...shape.brings],
       endpoint: endpointOf(clusterId, spec, hosts),
+      ...(operation === undefined ? {} : { trace: traceBelow(operation) }),
       vars: {
         kube_version: wanted.kubeVersion,
         ...upgradeFrom({ cluster, applied }, wanted.kubeVersion),

@@ -4,6 +4,7 @@ import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import type { SnapshotAccess, SnapshotTask } from '#protocol/snapshot.ts';
 import type { Client } from '#runtime/client/client.ts';
+import type { Span } from '#tracing/span.ts';
 import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
 import type { ClusterStates } from '../state/cluster-state.ts';
@@ -24,6 +25,8 @@ export interface EffectDeps {
   metaNodes(): Promise<readonly MetaNode[]>;
   /** Returns key and storage of the cluster's snapshots. Throws a Refusal if there are none. */
   snapshotAccess(wanted: { spec: Spec; task: SnapshotTask['task'] }): Promise<SnapshotAccess>;
+  /** Takes a span of each operation that has ended; absent: no traces. */
+  addSpan?: ((span: Span) => void) | undefined;
   /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

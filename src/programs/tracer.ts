@@ -1,0 +1,10 @@
+import { systemClock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { otlpTracer } from '#tracing/otlp.ts';
+import type { Tracer } from '#tracing/span.ts';
+
+/** Returns a tracer for a collector; undefined without one. */
+export const tracerOf = (endpoint: string | undefined, service: string, log: Logger): Tracer | undefined =>
+  endpoint === undefined
+    ? undefined
+    : otlpTracer({ endpoint, service, clock: systemClock, warn: (message) => log.warn({}, message) });
