@@ -7,11 +7,11 @@ const TAB = 'matryoshka-login-tab';
 /** Where the user was before the login. */
 const PLACE = 'matryoshka-login-place';
 
-const PROBLEMS: Readonly<Record<string, string>> = {
-  unreachable: 'The identity provider does not answer. Try again later, or use a token.',
-  expired: 'The login took too long, or this browser keeps no cookies. Log in again.',
-  refused: 'The identity provider refuses the login.',
-};
+const PROBLEMS = new Map([
+  ['unreachable', 'The identity provider does not answer. Try again later, or use a token.'],
+  ['expired', 'The login took too long, or this browser keeps no cookies. Log in again.'],
+  ['refused', 'The identity provider refuses the login.'],
+]);
 
 /** Whether the server has a provider. */
 export async function canLogInElsewhere(): Promise<boolean> {
@@ -45,5 +45,5 @@ export function takeLogin(): string | undefined {
     session.token = token;
     return undefined;
   }
-  return PROBLEMS[error ?? ''] ?? 'The login failed. The log of the server says why.';
+  return PROBLEMS.get(error ?? '') ?? 'The login failed. The log of the server says why.';
 }

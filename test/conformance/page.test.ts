@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -28,21 +30,63 @@ let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 let directory: string;
+/** Address of the relay, behind which the server is. */
 let url: string;
+let relay: Awaited<ReturnType<typeof startRelay>>;
 /** Requests to anything but the server, and errors on the console. */
 let strays: string[] = [];
+
+/** Passes connections on to a port, until it is cut. */
+async function startRelay(to: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((inner) => {
+    const outer = connect({ host: '127.0.0.1', port: to });
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {});
+      one.once('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  const listen = async (port: number): Promise<number> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  };
+  const port = await listen(0);
+  return {
+    port,
+    /** Breaks all connections, and accepts no more: as a server that restarts. */
+    async cut() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+    mend: () => listen(port),
+  };
+}
 
 beforeAll(async () => {
   await ensurePackages({ chromium: 'chromium' }, sayOnStderr);
   directory = await mkdtemp(join(tmpdir(), 'page-'));
   await buildPage(directory);
   world = await restWorld(createLogger('error'), undefined, directory);
-  url = await world.app.listen({ host: '127.0.0.1', port: 0 });
+  relay = await startRelay(Number(new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).port));
+  url = `http://127.0.0.1:${relay.port}`;
   // The sandbox of Chromium needs another user than root.
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }, INSTALL_MS);
 afterAll(async () => {
   await browser?.close();
+  await relay?.cut();
   await world?.stop();
   await rm(directory, { recursive: true, force: true });
 });
@@ -82,6 +126,15 @@ const report = (name: string, status: object) =>
     { status },
     { type: 'merge', subresource: 'status' },
   );
+
+/** Creates a cluster with a key that alice may use again, as the controller leaves it. */
+async function madeByAlice(name: string, body: object): Promise<void> {
+  const path = `/region/default/cluster/${name}?namespace=${world.namespace}`;
+  const hosts = { masterList: [{ ip: '10.9.0.60' }], privateSSHKey: keyPair().private };
+  const { status } = await world.call(world.tokens.alice, 'POST', path, { ...hosts, ...body });
+  expect(status).toBe(200);
+  await world.created(name);
+}
 
 const findings = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 /** Returns what axe finds on the page as it is. */
@@ -158,12 +211,49 @@ describe('the list of clusters', () => {
     expect(await page.getByRole('status').first().textContent()).toMatch(/^1 of \d+ clusters$/);
   });
 
+  it('says that the server is away, and continues without a gap or a repeat', async () => {
+    await login();
+    await page.getByRole('link', { name: 'list-one' }).waitFor();
+    await relay.cut();
+    const banner = page.getByText('The server does not answer');
+    await banner.waitFor();
+    await make('list-three');
+    await report('list-one', { phase: 'Failed' });
+    await relay.mend();
+    await page.getByRole('link', { name: 'list-three' }).waitFor();
+    await banner.waitFor({ state: 'detached' });
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'list-one' }) });
+    await row.filter({ hasText: /failed/i }).waitFor();
+    expect(await row.count()).toBe(1);
+  });
+
+  it('reads nothing while it is hidden, and what it has missed when it is shown', async () => {
+    await login();
+    await page.getByRole('link', { name: 'list-one' }).waitFor();
+    const streamEnds = page.waitForEvent('requestfailed', (request) =>
+      request.url().includes('/clusters/events'),
+    );
+    const show = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    await show(true);
+    await streamEnds;
+    await make('list-four');
+    const begins = page.waitForRequest((request) => request.url().includes('/clusters/events'));
+    await show(false);
+    await begins;
+    await page.getByRole('link', { name: 'list-four' }).waitFor();
+  });
+
   it('has no findings of axe: light, dark and narrow', async () => {
     await login();
     await page.getByRole('link', { name: 'list-one' }).waitFor();
     expect(await violations()).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.waitForFunction("document.documentElement.dataset.mantineColorScheme === 'dark'");
+    await expect
+      .poll(() => page.evaluate('document.documentElement.dataset.mantineColorScheme'))
+      .toBe('dark');
     expect(await violations()).toEqual([]);
     await page.setViewportSize({ width: 375, height: 700 });
     expect(await violations()).toEqual([]);
@@ -265,6 +355,45 @@ describe('forms', () => {
     const cluster = await world.cluster('from-page');
     expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
     expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '10.9.0.51', name: 'fifty-one' }]);
+  });
+
+  it('replace a host', async () => {
+    await madeByAlice('replaced', { nodeList: [{ ip: '10.9.0.61' }] });
+    await login();
+    await page.getByRole('link', { name: 'replaced' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('menuitem', { name: 'Replace a host' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Host that leaves').fill('10.9.0.61');
+    await dialog.getByLabel('Host that takes its place').fill('10.9.0.62');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Replace a host' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await world.cluster('replaced');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('replacing');
+    expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '10.9.0.62' }]);
+  });
+
+  it('upgrade Kubernetes, only to a version that is offered', async () => {
+    await madeByAlice('upgraded', { kubeVersion: 'v1.33.8' });
+    await report('upgraded', { phase: 'Running', version: 'v1.33.8' });
+    await login();
+    await page.getByRole('link', { name: 'upgraded' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('menuitem', { name: 'Upgrade', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const version = dialog.getByLabel('Kubernetes version');
+    await version.fill('v1.40.0');
+    await dialog.getByText(/v1\.34\.4/).waitFor();
+    await version.fill('v1.34.4');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Upgrade Kubernetes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await world.cluster('upgraded');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('updating');
+    expect(cluster?.spec.cluster.kubeVersion).toBe('v1.34.4');
   });
 
   it('delete only a cluster whose name is typed', async () => {
