@@ -55,11 +55,15 @@ bench-upkeep: setup ## clusters that last: an upgrade against kubeadm by hand an
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/upkeep/main.ts
 bench-addons: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes)
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/addons/main.ts
-bench-people: setup ## the command line against bare node
+bench-people: setup ## the command line against bare node, and the web page with 5,000 clusters
 	node bench/people/main.ts
+screenshots: setup ## the pictures of the web page in docs/images
+	node docs/site/screenshots.ts
 install: setup ## the command line as PREFIX/bin/matryoshka and kubectl-matryoshka (PREFIX=/usr/local; needs Node 24 on the PATH)
 	node deploy/bundle.ts dist
-	install -D -m 755 dist/matryoshka.js $(PREFIX)/bin/matryoshka
+	rm -rf $(PREFIX)/lib/matryoshka && mkdir -p $(PREFIX)/lib/matryoshka $(PREFIX)/bin
+	cp -R dist/matryoshka.js dist/crds dist/deploy dist/ansible $(PREFIX)/lib/matryoshka
+	ln -sf ../lib/matryoshka/matryoshka.js $(PREFIX)/bin/matryoshka
 	ln -sf matryoshka $(PREFIX)/bin/kubectl-matryoshka
 
-.PHONY: help setup demo lint docs lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster chart-cluster bench bench-fleet bench-create bench-operations bench-upkeep bench-addons bench-people install
+.PHONY: help setup demo lint docs lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster chart-cluster bench bench-fleet bench-create bench-operations bench-upkeep bench-addons bench-people screenshots install

@@ -91,6 +91,9 @@ for (const from of [
 const onHosts = join(root, 'src/addons/network/bridges/host');
 mkdirSync(join(dist, 'host'));
 for (const name of readdirSync(onHosts)) copyFileSync(join(onHosts, name), join(dist, 'host', name));
+// Bootstrap applies them.
+for (const part of ['crds', 'deploy/manifests', 'deploy/addons', 'ansible/roles/settings/meta'])
+  cpSync(join(root, part), join(dist, part), { recursive: true });
 const sboms = {
   'matryoshka.cdx.json': sbomOf(root, [ofProgram.metafile, ofPage], ['@fastify/swagger-ui']),
   'ansibleinit.cdx.json': sbomOf(root, [ofRunner.metafile], NATIVE),

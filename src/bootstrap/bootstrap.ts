@@ -63,8 +63,12 @@ export interface Bootstrapped {
 
 const REST_PORT = 32443;
 const CONNECT_MS = 15_000;
-const root = join(import.meta.dirname, '../..');
+/** The files of a bundle are beside it; otherwise this is a checkout. */
+const root = existsSync(join(import.meta.dirname, 'deploy/manifests'))
+  ? import.meta.dirname
+  : join(import.meta.dirname, '../..');
 const ADDONS = join(root, 'deploy/addons');
+const MANIFESTS = join(root, 'deploy/manifests');
 const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.yml');
 
 /**
@@ -76,6 +80,8 @@ export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
+  if (!existsSync(MANIFESTS))
+    throw new UsageError(`there is no ${MANIFESTS}; install the command by "make install" in a checkout`);
   const first = checkOptions({ ...options, offeredAddons: manifestFiles(ADDONS) });
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
@@ -228,7 +234,7 @@ async function putOperatorIn(
       {
         manifests: [
           ...readManifests(join(root, 'crds')),
-          ...readManifests(join(root, 'deploy/manifests')),
+          ...readManifests(MANIFESTS),
           ...readManifests(ADDONS, options.addons),
         ],
         images: Object.fromEntries(images.map(({ name, tagged }) => [name, tagged])),
