@@ -8,10 +8,12 @@ import { execa } from 'execa';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { messageOf } from '#base/errors.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { restWorld } from '../../src/server/testing/rest-world.ts';
 import { type Figure, isShort, median, row, spread } from '../figures.ts';
+import { pageFigures } from './page.ts';
 
-/** Figures of the command line (`make bench-people`): the bundled file against bare node, in turn. */
+/** Figures of what people use (`make bench-people`): the bundled command against bare node, in turn, and the web page. */
 
 const RUNS = 15;
 const CLUSTERS = 20;
@@ -31,7 +33,7 @@ async function inTurn(commands: Readonly<Record<string, readonly string[]>>, hom
   return (name: string): number[] => times.get(name) ?? [];
 }
 
-async function main(): Promise<void> {
+async function commandFigures(): Promise<Figure[]> {
   const home = await mkdtemp(join(tmpdir(), 'people-'));
   const dist = join(home, 'dist');
   await execa(process.execPath, [join(import.meta.dirname, '../../deploy/bundle.ts'), dist], {
@@ -70,16 +72,20 @@ async function main(): Promise<void> {
       { name: 'matryoshka get, more than --help (ms)', ours: get - help, bound: 200 },
     ];
     const about = ['node', 'help', 'get'].map((name) => `${name} ${spread(of(name))} ms`).join(', ');
-    process.stdout.write(
-      `median of ${RUNS}, in turn; ${availableParallelism()} cores; ${about}\n${figures.map(row).join('\n')}\n`,
-    );
-    if (figures.some(isShort)) process.exitCode = 1;
+    say(`median of ${RUNS}, in turn; ${about}`);
+    return figures;
   } finally {
     server.closeAllConnections();
     server.close();
     await world.stop();
     await rm(home, { recursive: true, force: true });
   }
+}
+
+async function main(): Promise<void> {
+  const figures = [...(await commandFigures()), ...(await pageFigures(say))];
+  process.stdout.write(`one run; ${availableParallelism()} cores\n${figures.map(row).join('\n')}\n`);
+  if (figures.some(isShort)) process.exitCode = 1;
 }
 
 try {
