@@ -30,9 +30,11 @@ function useNamespace(): [string, (namespace: string) => void] {
 
 export function App() {
   const [token, setToken] = useState(session.token);
-  if (token === null) return <Login problem={loginProblem} onLogin={setToken} />;
-  const leave = () => {
+  const [problem, setProblem] = useState(loginProblem);
+  if (token === null) return <Login problem={problem} onLogin={setToken} />;
+  const leave = (why?: string) => {
     session.token = null;
+    setProblem(why);
     setToken(null);
   };
   return (
@@ -42,7 +44,7 @@ export function App() {
   );
 }
 
-function Pages({ onLeave }: { onLeave: () => void }) {
+function Pages({ onLeave }: { onLeave: (why?: string) => void }) {
   const [namespace, setNamespace] = useNamespace();
   const [draft, setDraft] = useState(namespace);
   const snapshot = useSyncExternalStore(store.subscribe, store.read);
@@ -51,8 +53,8 @@ function Pages({ onLeave }: { onLeave: () => void }) {
     return store.stop;
   }, [namespace]);
   useEffect(() => {
-    if (snapshot.isLoggedOut) onLeave();
-  }, [snapshot.isLoggedOut, onLeave]);
+    if (snapshot.isLoggedOut) onLeave(snapshot.refusal);
+  }, [snapshot.isLoggedOut, snapshot.refusal, onLeave]);
   return (
     <AppShell header={{ height: 56 }} padding="md">
       <AppShell.Header>
@@ -78,7 +80,7 @@ function Pages({ onLeave }: { onLeave: () => void }) {
                 onBlur={() => setNamespace(draft.trim())}
               />
             </form>
-            <Button size="xs" variant="default" onClick={onLeave}>
+            <Button size="xs" variant="default" onClick={() => onLeave()}>
               Log out
             </Button>
           </Group>

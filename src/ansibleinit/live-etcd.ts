@@ -15,11 +15,18 @@ const ASK_SECONDS = 30;
 /** Limit of a whole snapshot, for the largest database that etcd recommends, 8 GiB, over a slow connection. */
 const STREAM_SECONDS = 3600;
 /**
- * Bytes of base64 in a second. Without a limit, etcd and its disk would be busy with the snapshot alone, and requests would
- * wait. A small database is read in seconds; the largest takes 25 minutes.
+ * Returns how many bytes of base64 are read in a second. Without a limit, etcd and its disk would be busy with the snapshot
+ * alone, and requests would wait. A small database is read in seconds, a large one in two minutes: API servers compact every
+ * five, and the data could not be compared any more.
  */
-const STREAM_RATE = { small: '32M', large: '8M' } as const;
-const LARGE_BYTES = 256 * 1024 * 1024;
+function rateFor(bytes: number): number {
+  const [least, most] = [8 * MIB, 32 * MIB];
+  if (bytes <= SMALL_BYTES) return most;
+  return Math.min(most, Math.max(least, Math.ceil((bytes * 4) / 3 / LARGE_SECONDS)));
+}
+const MIB = 1024 * 1024;
+const SMALL_BYTES = 256 * MIB;
+const LARGE_SECONDS = 120;
 const MAX_SAID = 300;
 
 const statusSchema = z.object({
@@ -70,7 +77,7 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
     return stdout;
   };
   let chosen: Member | undefined;
-  let rate: string = STREAM_RATE.small;
+  let rate = rateFor(0);
   const said: string[] = [];
   for (const one of reached) {
     try {
@@ -79,7 +86,7 @@ export async function liveEtcd(hosts: readonly PlannedHost[], connections: Conne
       const read = await ask(one, RANGE_PATH, { key: NO_KEY });
       if (!rangeSchema.safeParse(JSON.parse(read)).success) throw new Error(read.slice(0, MAX_SAID));
       chosen = one;
-      rate = dbSize > LARGE_BYTES ? STREAM_RATE.large : STREAM_RATE.small;
+      rate = rateFor(dbSize);
       if (leader !== header.member_id) break;
     } catch (error) {
       const reason = messageOf(error);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { RunEvent } from '#protocol/event.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import type { Span, Tracer } from '#tracing/span.ts';
@@ -7,6 +8,9 @@ import type { Uplink } from './uplink.ts';
 /** Events that end a task on a host. */
 const ENDS: ReadonlySet<RunEvent['event']> = new Set(['ok', 'changed', 'failed', 'ignored', 'unreachable']);
 const FAILURES: ReadonlySet<RunEvent['event']> = new Set(['failed', 'unreachable']);
+
+/** Time in which a collector takes the last spans; the result of the run is not delayed further. */
+const SPANS_MS = 2_000;
 
 const newSpanId = (): string => randomBytes(8).toString('hex');
 
@@ -63,7 +67,11 @@ export function traced(uplink: Uplink, { trace, run, cluster }: RunSpec, tracer:
         attributes: { ...common, 'matryoshka.attempt': run.attempt },
         isError: hasFailed,
       });
-      await Promise.all([uplink.close(ms), tracer.close()]);
+      const over = AbortSignal.timeout(Math.min(ms, SPANS_MS));
+      await Promise.all([
+        uplink.close(ms),
+        Promise.race([tracer.close().catch(() => {}), once(over, 'abort')]),
+      ]);
     },
   };
 }

@@ -3,6 +3,12 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Returns the message of any thrown value, and of its cause, which says more in errors of networks. */
+export function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? `${messageOf(error)}: ${cause.message}` : messageOf(error);
+}
+
 /** Mistake of the program's caller: printed as one line, without a stack. */
 export class UsageError extends Error {
   override name = 'UsageError';

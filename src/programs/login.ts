@@ -18,6 +18,7 @@ export function loginFrom(config: ServerConfig): LoginProvider | undefined {
     throw new UsageError(
       `${clientId === undefined ? '--oidc-client-id' : '--oidc-redirect-url'} is required with --oidc-issuer`,
     );
+  if (!oidcScopes.includes('openid')) throw new UsageError('--oidc-scopes: openid is missing');
   const contentOf = (name: string): string | undefined => {
     const path = join(oidcDir, name);
     return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;

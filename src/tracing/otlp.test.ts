@@ -6,6 +6,7 @@ import { createManualClock } from '#base/testing/manual-clock.ts';
 import { otlpTracer } from './otlp.ts';
 import { placeOfOperation, placeOfRequest, type Span } from './span.ts';
 
+const REQUEST = 'a'.repeat(32);
 let collector: Server;
 let endpoint: string;
 let status: number;
@@ -32,7 +33,7 @@ const clock = createManualClock();
 const tracerTo = (to: string) =>
   otlpTracer({ endpoint: to, service: 'test', clock, warn: (message) => warnings.push(message) });
 const span: Span = {
-  ...placeOfOperation({ id: 'b7k2m9x4qz', requestId: 'one' }),
+  ...placeOfOperation({ id: 'b7k2m9x4qz', name: 'create', requestId: REQUEST }),
   name: 'create',
   kind: 'internal',
   startMs: 1_764_410_400_000.5,
@@ -45,7 +46,7 @@ it('sends spans as OTLP, below the span of their request', async () => {
   const tracer = tracerTo(`${endpoint}/`);
   tracer.add(span);
   await tracer.close();
-  const request = placeOfRequest('one');
+  const request = placeOfRequest(REQUEST);
   expect(received).toEqual([
     {
       path: '/v1/traces',

@@ -1,6 +1,6 @@
 import { fetch } from 'undici';
 import type { Clock } from '#base/clock.ts';
-import { messageOf } from '#base/errors.ts';
+import { causeOf } from '#base/errors.ts';
 import type { Span, Tracer } from './span.ts';
 
 /** Sends spans as OTLP/HTTP with JSON (opentelemetry.io, OpenTelemetry Protocol Specification 1.x). */
@@ -60,8 +60,9 @@ export function otlpTracer({ endpoint, service, clock, warn }: OtlpOptions): Tra
   };
   async function send(): Promise<void> {
     while (waiting.length > 0) {
-      const spans = waiting.splice(0, MAX_SENT).map(encoded);
+      const taken = waiting.splice(0, MAX_SENT);
       try {
+        const spans = taken.map(encoded);
         const response = await fetch(url, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
@@ -74,7 +75,7 @@ export function otlpTracer({ endpoint, service, clock, warn }: OtlpOptions): Tra
         if (response.ok) hasWarned = false;
         else lost(`${url} answers ${response.status}`);
       } catch (error) {
-        lost(`${url} does not answer: ${messageOf(error)}`);
+        lost(`${url} does not answer: ${causeOf(error)}`);
       }
     }
   }

@@ -43,9 +43,26 @@ export const placeOfRequest = (requestId: string): Place => ({
   spanId: spanIdOf('request', requestId),
 });
 
-/** Returns the place of an operation: below its REST request, or first if there was none. */
-export const placeOfOperation = ({ id, requestId }: { id: string; requestId: string }): Place => ({
-  traceId: traceIdOf(requestId || id),
-  spanId: spanIdOf('operation', id),
-  ...(requestId === '' ? {} : { parentSpanId: spanIdOf('request', requestId) }),
-});
+/** Form of the ids that the server gives to requests: a UUID, or that of a request with a key. */
+const OF_REST = /^([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/**
+ * Returns the place of an operation: below its REST request, or first if there was none. A deletion has the id of the request
+ * before it.
+ */
+export function placeOfOperation({
+  id,
+  name,
+  requestId,
+}: {
+  id: string;
+  name: string;
+  requestId: string;
+}): Place {
+  const byRest = name !== 'delete' && OF_REST.test(requestId);
+  return {
+    traceId: traceIdOf(byRest ? requestId : id),
+    spanId: spanIdOf('operation', id),
+    ...(byRest ? { parentSpanId: spanIdOf('request', requestId) } : {}),
+  };
+}

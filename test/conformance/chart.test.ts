@@ -80,6 +80,8 @@ describe('what the chart renders', () => {
     [{ certificates: { mode: 'magic' } }, /certificates.*mode/s],
     [{ servedNamespaces: { names: ['Default'] } }, /servedNamespaces.*names/s],
     [{ colour: 'red' }, /colour/],
+    [{ server: { oidc: { issuer: 'https://id.example.com' } } }, /clientId/],
+    [{ monitoring: { traces: { endpoint: 'collector:4318' } } }, /endpoint/],
   ])('refuses %o, and names the key', async (wrong, message) => {
     const { exitCode, stderr } = await render({ ...SITE, ...wrong });
     expect(exitCode).not.toBe(0);
@@ -104,6 +106,35 @@ describe('what the chart renders', () => {
     expect(stdout).toContain('value: "registry.example.com/runner:v2"');
     // Pods of controller, server and webhook, and the accounts of Jobs.
     expect(stdout.match(/imagePullSecrets: \[\{ name: pull \}\]/g)).toHaveLength(5);
+  });
+
+  it('configures a login, and a collector of traces', async () => {
+    const { stdout } = await render({
+      ...SITE,
+      server: {
+        oidc: {
+          issuer: 'https://id.example.com',
+          clientId: 'matryoshka',
+          redirectUrl: 'https://clusters.example.com/login/oidc/callback',
+          scopes: ['openid', 'groups'],
+          secretName: 'matryoshka-oidc',
+        },
+      },
+      monitoring: { traces: { endpoint: 'http://collector:4318' } },
+    });
+    expect(stdout).toContain('{ name: MATRYOSHKA_OIDC_ISSUER, value: "https://id.example.com" }');
+    expect(stdout).toContain('{ name: MATRYOSHKA_OIDC_SCOPES, value: "openid,groups" }');
+    expect(stdout).toContain('secret: { secretName: matryoshka-oidc, defaultMode: 0440 }');
+    expect(stdout.match(/MATRYOSHKA_OTLP_ENDPOINT, value: "http:\/\/collector:4318"/g)).toHaveLength(2);
+  });
+
+  it('takes the values of a release that had neither', async () => {
+    const { exitCode, stderr } = await render({
+      ...SITE,
+      server: { oidc: null },
+      monitoring: { traces: null },
+    });
+    expect([exitCode, stderr]).toEqual([0, '']);
   });
 
   it('lets cert-manager make certificates, and mounts only its authority into Jobs', async () => {

@@ -51,10 +51,17 @@ describe.each(['operator', 'runner'] as const)('the image of the %s', (name) => 
   });
 });
 
+it('names its distribution and packages, for scanners', async () => {
+  expect(await fileOf(images.operator, '/etc/os-release')).toContain('ID=debian');
+  expect(await fileOf(images.operator, '/var/lib/dpkg/status.d/haproxy')).toMatch(/^Package: haproxy$/m);
+});
+
 it('has every library of its programs, and no shell', async () => {
   const { operator } = images;
   expect(await docker('run', '--rm', operator, '--help')).toMatchObject({ exitCode: 0 });
-  const haproxy = await docker('run', '--rm', '--entrypoint', 'haproxy', operator, '-v');
+  // As the proxy of Ingresses starts it.
+  const started = ['--entrypoint', 'setpriv', operator, '--pdeathsig=TERM', 'haproxy', '-v'];
+  const haproxy = await docker('run', '--rm', ...started);
   expect(haproxy).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('HAProxy version') });
   expect(await docker('run', '--rm', '--entrypoint', '/bin/sh', operator, '-c', 'true')).toMatchObject({
     exitCode: 127,

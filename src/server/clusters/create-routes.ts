@@ -158,7 +158,9 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    return requestIdOf(await ask(client, made, { word, person, plan, requestId: repeatable }));
+    // The validated spec is written once more: a user may have changed the object that waited.
+    const change = begun === undefined ? undefined : cluster.spec.cluster;
+    return requestIdOf(await ask(client, made, { word, person, change, plan, requestId: repeatable }));
   } catch (error) {
     if (begun === undefined)
       await removeUnasked(client, made).catch((removal: unknown) => {

@@ -3,7 +3,7 @@ import { getOperation, listOperations } from '#rest/history.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { notFound } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';
-import { findOperation, recordedOperations, waitingOperation } from './operation-records.ts';
+import { findOperation, operationOf, recordedOperations } from './operation-records.ts';
 import { clusterIn } from './requests.ts';
 
 export const historyRoutes: PeopleRoutes = (app, { client, auth }) => {
@@ -17,7 +17,7 @@ export const historyRoutes: PeopleRoutes = (app, { client, auth }) => {
   serve(app, getOperation, async ({ params: { region, name, id }, query: { namespace }, person }) => {
     await auth.allow(person, onClusters('get', namespace, name));
     const cluster = await clusterIn(client, region, { namespace, name });
-    const operation = (await findOperation(client, cluster, id)) ?? waitingOperation(cluster, id);
+    const operation = (await findOperation(client, cluster, id)) ?? operationOf(cluster, id);
     if (!operation) throw notFound(`cluster "${name}" has no record of operation "${id}"`);
     return operation;
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operationIdOf } from '#api/cluster-facts.ts';
+import { isDryRun, operationIdOf } from '#api/cluster-facts.ts';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { type KubernetesCluster, MAX_HISTORY } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
@@ -97,30 +97,39 @@ export async function recordedOperations(
     .sort((one, other) => other.sequence - one.sequence);
 }
 
-/** Whether an id is that of the operation, or of its request. */
-export const isOperation = (one: { id: string; requestId?: string | undefined }, id: string): boolean =>
-  one.id === id || one.requestId === id;
-
-/** Returns the operation of that id or request that has a record; undefined if none has. */
-export const findOperation = async (
+/**
+ * Returns the operation of that id that has a record, or the first one of that request: an operation that nobody requested by
+ * REST has the request-id that it finds. Undefined if there is none.
+ */
+export async function findOperation(
   client: Client,
   cluster: KubernetesCluster,
   id: string,
-): Promise<RecordedOperation | undefined> =>
-  (await recordedOperations(client, cluster)).find((one) => isOperation(one, id));
+): Promise<RecordedOperation | undefined> {
+  const recorded = await recordedOperations(client, cluster);
+  return recorded.find((one) => one.id === id) ?? recorded.findLast((one) => one.requestId === id);
+}
 
-/** Returns the requested operation that has not begun, if that is its request; its id is that of the request until then. */
-export function waitingOperation(
-  { metadata, status }: KubernetesCluster,
-  id: string,
-): OperationDetail | undefined {
-  const {
-    [annotations.requestId]: requestId,
-    [annotations.requestedBy]: requestedBy,
-    [annotations.operation]: word,
-  } = metadata.annotations ?? {};
-  const operation = operationAsked(word);
-  if (operation === undefined || requestId !== id) return undefined;
-  const sequence = (status?.operation?.sequence ?? 0) + 1;
-  return { id, operation, sequence, result: 'waiting', requestId, requestedBy, attempt: 0 };
+/**
+ * Returns the operation of that request as status shows it before there is a record; one that has not begun has the id of its
+ * request.
+ */
+export function operationOf(cluster: KubernetesCluster, requestId: string): OperationDetail | undefined {
+  const { metadata, status } = cluster;
+  const present = status?.operation;
+  const marked = metadata.annotations ?? {};
+  const operation = operationAsked(marked[annotations.operation]);
+  if (operation === undefined || marked[annotations.requestId] !== requestId || isDryRun(cluster))
+    return undefined;
+  const common = { operation, requestId, requestedBy: marked[annotations.requestedBy] };
+  if (present?.requestId !== requestId)
+    return {
+      ...common,
+      id: requestId,
+      sequence: (present?.sequence ?? 0) + 1,
+      result: 'waiting',
+      attempt: 0,
+    };
+  const { id, sequence, result = 'running', startedAt, attempt } = present;
+  return { ...common, id, sequence, result, startedAt, attempt };
 }

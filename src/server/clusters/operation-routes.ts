@@ -119,7 +119,8 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
           return { word, person, ...asked, plan: body.plan, requestId: repeatable };
         },
       );
-      return answerAccepted(reply, headers, { region, ...key }, written ?? repeatable);
+      const isNew = written !== undefined;
+      return answerAccepted(reply, headers, { region, ...key }, written ?? repeatable, isNew);
     });
   }
 };

@@ -40,11 +40,12 @@ export function answerAccepted(
   headers: IncomingHttpHeaders,
   { region, ...key }: ObjectKey & { region: string },
   requestId: string | undefined,
+  isNew = true,
 ): z.infer<typeof askedSchema> {
   const cluster = locationOf(region, key);
   const operation = requestId === undefined ? cluster : locationOf(region, key, `/operations/${requestId}`);
   accepted(reply, headers, { cluster, operation });
-  reply.request.acceptedAs = requestId;
+  if (isNew) reply.request.acceptedAs = requestId;
   return { ...ok(), requestId };
 }
 

@@ -1,8 +1,9 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { AuthorizationResponseError } from 'openid-client';
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { z } from 'zod';
-import { messageOf } from '#base/errors.ts';
+import { sha256 } from '#base/canonical.ts';
+import { causeOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { LoginProvider } from './oidc.ts';
 
@@ -10,6 +11,8 @@ import type { LoginProvider } from './oidc.ts';
 
 /** Only this server, over HTTPS, can set a cookie of this name (RFC 6265bis, 4.1.3.2). */
 const COOKIE = '__Host-matryoshka-login';
+/** Each login has a cookie of its own: a user may begin in two tabs. */
+const cookieOf = (state: string): string => `${COOKIE}-${sha256(state).slice(0, 16)}`;
 /** Time for a user to log in at the provider. */
 const LOGIN_SECONDS = 600;
 
@@ -40,6 +43,12 @@ function attemptIn(cookie: string | undefined): z.infer<typeof attemptSchema> | 
   }
 }
 
+/** Returns what an administrator needs to know; causes of other kinds may hold claims of the user. */
+const whyOf = (error: unknown): string =>
+  error instanceof AuthorizationResponseError || error instanceof ResponseBodyError
+    ? [error.error, error.error_description].filter(Boolean).join(': ')
+    : causeOf(error);
+
 /** Adds the routes of the login. Failures are shown by the page, and the log says why. */
 export async function serveLogin(app: FastifyInstance, { provider, log, admit }: LoginDeps): Promise<void> {
   app.get('/login/options', async (_request, reply) => {
@@ -60,24 +69,25 @@ export async function serveLogin(app: FastifyInstance, { provider, log, admit }:
         const { url, attempt } = await provider.begin();
         const kept = Buffer.from(JSON.stringify({ ...attempt, ...wanted.data })).toString('base64url');
         return reply
-          .setCookie(COOKIE, kept, { ...COOKIE_OPTIONS, maxAge: LOGIN_SECONDS })
+          .setCookie(cookieOf(attempt.state), kept, { ...COOKIE_OPTIONS, maxAge: LOGIN_SECONDS })
           .redirect(url.href, 303);
       } catch (error) {
-        log.warn({ error: messageOf(error) }, 'the identity provider does not answer');
+        log.warn({ error: whyOf(error) }, 'the identity provider does not answer');
         return toPage(reply, { 'login-error': 'unreachable' });
       }
     });
     scope.get('/login/oidc/callback', async ({ cookies: kept, raw }, reply) => {
-      const attempt = attemptIn(kept[COOKIE]);
-      reply.clearCookie(COOKIE, COOKIE_OPTIONS);
-      if (!attempt) return toPage(reply, { 'login-error': 'expired' });
       const query = new URLSearchParams(raw.url?.split('?')[1] ?? '');
+      const cookie = cookieOf(query.get('state') ?? '');
+      const attempt = attemptIn(kept[cookie]);
+      reply.clearCookie(cookie, COOKIE_OPTIONS);
+      if (!attempt) return toPage(reply, { 'login-error': 'expired' });
       try {
         const token = await provider.finish(query, attempt);
         return toPage(reply, { login: attempt.tab, token });
       } catch (error) {
         const isRefused = error instanceof AuthorizationResponseError;
-        log.warn({ error: isRefused ? error.error : messageOf(error) }, 'a login fails');
+        log.warn({ error: whyOf(error) }, 'a login fails');
         return toPage(reply, { 'login-error': isRefused ? 'refused' : 'failed' });
       }
     });

@@ -4,7 +4,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { sleep } from '#base/clock.ts';
 import { logText } from '#protocol/log-text.ts';
 import { type RunEventAnswer, watchOperation } from '#rest/events.ts';
-import { findOperation, isOperation } from '../clusters/operation-records.ts';
+import { findOperation } from '../clusters/operation-records.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { notFound } from '../http/errors.ts';
 import { type EventSink, lastEventId, sendEvents, whileAllowed } from '../http/event-stream.ts';
@@ -50,10 +50,8 @@ interface Reads {
 }
 
 /** Returns the operation in the status of the cluster, if it is this one. */
-function inStatus(cluster: KubernetesCluster | undefined, id: string) {
-  const present = cluster?.status?.operation;
-  return present && isOperation(present, id) ? present : undefined;
-}
+const inStatus = (cluster: KubernetesCluster | undefined, id: string) =>
+  cluster?.status?.operation?.id === id ? cluster.status.operation : undefined;
 
 /** An operation whose events are sent, with the end that its record has. */
 interface Followed extends Logged {
