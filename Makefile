@@ -62,7 +62,7 @@ screenshots: setup ## the pictures of the web page in docs/images
 install: setup ## the command line as PREFIX/bin/matryoshka and kubectl-matryoshka (PREFIX=/usr/local; needs Node 24 on the PATH)
 	node deploy/bundle.ts dist
 	rm -rf $(PREFIX)/lib/matryoshka && mkdir -p $(PREFIX)/lib/matryoshka $(PREFIX)/bin
-	cp -R dist/matryoshka.js dist/crds dist/deploy dist/ansible $(PREFIX)/lib/matryoshka
+	cp -R dist/matryoshka*.js dist/package.json dist/crds dist/deploy dist/ansible $(PREFIX)/lib/matryoshka
 	ln -sf ../lib/matryoshka/matryoshka.js $(PREFIX)/bin/matryoshka
 	ln -sf matryoshka $(PREFIX)/bin/kubectl-matryoshka
 

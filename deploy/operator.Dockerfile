@@ -1,4 +1,4 @@
-# The operator: controller, server, webhook, artifact server and proxy of Ingresses. They are one bundle, with a subcommand
+# The operator: controller, server, webhook, artifact server and proxy of Ingresses. They are one program, with a subcommand
 # for each. HAProxy serves Ingresses; setpriv ends it with the program that starts it.
 # Context: dist/ of the checkout, with node beside the bundle.
 FROM debian:trixie-slim AS programs
@@ -22,7 +22,7 @@ RUN strip --strip-unneeded /usr/local/bin/node \
 # No shell and no package manager: nothing of them has to be kept up to date, and an intruder finds none.
 FROM scratch
 COPY --from=programs /image /
-COPY dist/matryoshka.js /opt/matryoshka/matryoshka.js
+COPY dist/matryoshka*.js dist/package.json /opt/matryoshka/
 COPY dist/matryoshka.cdx.json /usr/share/sbom/matryoshka.cdx.json
 COPY dist/static /opt/matryoshka/static
 COPY dist/page /opt/matryoshka/page

@@ -22,7 +22,7 @@ COPY dist/node_modules /opt/matryoshka/node_modules
 # Layers that change most often come last.
 COPY ansible /opt/matryoshka/ansible
 COPY dist/ansibleinit.cdx.json /usr/share/sbom/ansibleinit.cdx.json
-COPY dist/ansibleinit.js /opt/matryoshka/ansibleinit.js
+COPY dist/ansibleinit.js dist/package.json /opt/matryoshka/
 # glibc keeps an arena for each thread, and memory that is free again stays in them.
 ENV PATH=/opt/ansible/bin:/usr/local/bin:/usr/bin:/bin \
     MALLOC_ARENA_MAX=2 \

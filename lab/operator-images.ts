@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -7,6 +7,8 @@ import { buildImage } from './hosts/image.ts';
 import { runnerImage } from './runner-image.ts';
 
 const root = join(import.meta.dirname, '..');
+/** Files that the image has beside the program. */
+const BESIDE = ['node', 'package.json', 'static', 'page', 'proto', 'host'];
 const BUNDLE_TIMEOUT_MS = 120_000;
 
 /** Builds both of our images from the checkout, and returns their tags. Unchanged sources build nothing. */
@@ -21,7 +23,8 @@ export async function operatorImages(say: Say): Promise<{ operator: string; runn
         stdin: 'ignore',
       }),
     );
-    for (const part of ['node', 'matryoshka.js', 'matryoshka.cdx.json', 'static', 'page', 'proto', 'host']) {
+    const parts = (await readdir(dist)).filter((name) => name.startsWith('matryoshka'));
+    for (const part of [...parts, ...BESIDE]) {
       await cp(join(dist, part), join(context, 'dist', part), { recursive: true });
     }
     await cp(join(root, 'deploy/operator.Dockerfile'), join(context, 'Dockerfile'));

@@ -20,7 +20,9 @@ const folder = await mkdtemp(join(tmpdir(), 'matryoshka-docs-'));
 try {
   // MkDocs wants all pages below one folder, and ours stand beside what they describe.
   const listed = ['ls-files', '--cached', '--others', '--exclude-standard'];
-  const { stdout } = await execa('git', [...listed, '*.md', 'deploy/examples', 'LICENSE'], { cwd: root });
+  const { stdout } = await execa('git', [...listed, '*.md', 'docs/images', 'deploy/examples', 'LICENSE'], {
+    cwd: root,
+  });
   for (const path of stdout.split('\n').filter((file) => existsSync(join(root, file)))) {
     const copy = join(folder, 'pages', path);
     await mkdir(dirname(copy), { recursive: true });
