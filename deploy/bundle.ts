@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { buildPage } from './page.ts';
 import { sbomOf } from './sbom.ts';
 
@@ -70,7 +70,7 @@ const common = {
   // Its CommonJS form asks for its parts by a `require` that no bundler sees.
   alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
   plugins: [protosBeside, onlyEnglish],
-} as const;
+} satisfies BuildOptions;
 const program = join(dist, 'matryoshka.js');
 // A command loads its own parts only: all of them are eleven megabytes, whose parsing takes a third of a second.
 const ofProgram = await build({

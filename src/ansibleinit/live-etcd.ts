@@ -15,9 +15,9 @@ const ASK_SECONDS = 30;
 /** Limit of a whole snapshot, for the largest database that etcd recommends, 8 GiB, over a slow connection. */
 const STREAM_SECONDS = 3600;
 /**
- * Returns how many bytes of base64 are read in a second. Without a limit, etcd and its disk would be busy with the snapshot
- * alone, and requests would wait. A small database is read in seconds, a large one in two minutes: API servers compact every
- * five, and the data could not be compared any more.
+ * Returns the rate of the stream in bytes of base64 per second. Without a limit, requests would wait for etcd and its disk. A
+ * small database takes seconds, a large one two minutes. API servers compact every five minutes, and etcd can compare only
+ * revisions that it still has.
  */
 function rateFor(bytes: number): number {
   const [least, most] = [8 * MIB, 32 * MIB];
@@ -162,7 +162,7 @@ async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
   // Parts stay buffers until their line is whole, and the stream waits for its reader: each line has some 40 KiB, and
   // `node:readline` would keep thousands.
   let begun: Buffer[] = [];
-  const line = (end: Buffer) => Buffer.concat([...begun, end]).toString('latin1');
+  const line = (end: Buffer) => Buffer.concat([...begun, end]).toString();
   for await (const chunk of input) {
     let from = 0;
     for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {

@@ -118,6 +118,14 @@ it('says that a user gave up at the provider', async () => {
   expect(await page.getByRole('alert').textContent()).toMatch(/refuses the login/);
 });
 
+it('says that the API server refuses the token', async () => {
+  await page.goto(url);
+  await page.evaluate("sessionStorage.setItem('matryoshka-token', 'of a provider that it does not trust')");
+  await page.reload();
+  expect(await page.getByRole('alert').textContent()).toMatch(/token/);
+  await page.getByLabel(/^Token/).waitFor();
+});
+
 it('takes no token that another page made up', async () => {
   await page.goto(`${url}/#${new URLSearchParams({ login: 'x'.repeat(36), token: world.tokens.alice })}`);
   expect(await page.getByRole('alert').textContent()).toMatch(/failed/);

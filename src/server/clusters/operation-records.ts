@@ -98,8 +98,8 @@ export async function recordedOperations(
 }
 
 /**
- * Returns the operation of that id that has a record, or the first one of that request: an operation that nobody requested by
- * REST has the request-id that it finds. Undefined if there is none.
+ * Returns the recorded operation with that id, or the first one with that request-id; undefined if there is none. An operation
+ * that was not requested by REST keeps the request-id of the one before it.
  */
 export async function findOperation(
   client: Client,
