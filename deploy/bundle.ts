@@ -75,7 +75,7 @@ const program = join(dist, 'matryoshka.js');
 // A command loads its own parts only: all of them are eleven megabytes, whose parsing takes a third of a second.
 const ofProgram = await build({
   ...common,
-  entryPoints: { matryoshka: join(root, 'src/main.ts') },
+  entryPoints: { matryoshka: join(root, 'src/launcher.ts') },
   outdir: dist,
   splitting: true,
   chunkNames: 'matryoshka-[hash]',

@@ -1,0 +1,29 @@
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const LAUNCHER = join(import.meta.dirname, 'launcher.ts');
+const NOBODY = 65534;
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'home-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const help = () =>
+  execa(process.execPath, [LAUNCHER, '--help'], { env: { HOME: home }, extendEnv: false }).then(
+    ({ stdout }) => stdout,
+  );
+
+it('keeps compiled code in the cache directory of the user', async () => {
+  expect(await help()).toContain('Usage: matryoshka');
+  expect(await readdir(join(home, '.cache/matryoshka/compiled'))).toHaveLength(1);
+});
+
+it.runIf(process.getuid?.() === 0)('neither reads nor writes the cache of another user', async () => {
+  await chown(home, NOBODY, NOBODY);
+  expect(await help()).toContain('Usage: matryoshka');
+  expect(await readdir(home)).toEqual([]);
+});
