@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { annotations } from '#api/names.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
+import { showPage } from './page.fixture.ts';
+
+/** The forms of the web page: they check what is typed, show the plan, and ask for exactly that. */
+const shown = showPage();
+const { login, make, report, violations } = shown;
+
+/** Creates a cluster with a key that alice may use again, as the controller leaves it. */
+async function madeByAlice(name: string, body: object): Promise<void> {
+  const { world } = shown;
+  const path = `/region/default/cluster/${name}?namespace=${world.namespace}`;
+  const hosts = { masterList: [{ ip: '10.9.0.60' }], privateSSHKey: keyPair().private };
+  const { status } = await world.call(world.tokens.alice, 'POST', path, { ...hosts, ...body });
+  expect(status).toBe(200);
+  await world.created(name);
+}
+
+describe('forms', () => {
+  it('check what is typed, show the plan, and create exactly that', async () => {
+    await login();
+    await shown.page.getByRole('link', { name: 'Create a cluster' }).click();
+    await shown.page.getByLabel(/^Name( \*)?$/).fill('from-page');
+    const planes = shown.page.getByLabel('Control planes');
+    await planes.fill('10.9.0.300');
+    await shown.page.getByText(/10\.9\.0\.300.*is not an IP address/).waitFor();
+    await planes.fill('10.9.0.50');
+    await shown.page.getByLabel('Private SSH key').fill(keyPair().private);
+    await shown.page.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await shown.page.getByRole('button', { name: 'Create the cluster' }).click();
+    await shown.page.getByRole('heading', { name: 'from-page' }).waitFor();
+    const cluster = await shown.world.cluster('from-page');
+    expect(cluster?.metadata.annotations).toMatchObject({
+      [annotations.operation]: 'creating',
+      [annotations.plan]: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(cluster?.spec.cluster.masterList).toEqual([{ ip: '10.9.0.50' }]);
+  });
+
+  it('add a host to the present ones', async () => {
+    await shown.world.created('from-page');
+    await login();
+    await shown.page.getByRole('link', { name: 'from-page' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Add hosts' }).click();
+    await shown.page.getByLabel('Workers').fill('10.9.0.51 fifty-one');
+    const dialog = shown.page.getByRole('dialog');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    await dialog.getByRole('cell', { name: '10.9.0.51' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Add hosts' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await shown.world.cluster('from-page');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
+    expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '10.9.0.51', name: 'fifty-one' }]);
+  });
+
+  it('replace a host', async () => {
+    await madeByAlice('replaced', { nodeList: [{ ip: '10.9.0.61' }] });
+    await login();
+    await shown.page.getByRole('link', { name: 'replaced' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Replace a host' }).click();
+    const dialog = shown.page.getByRole('dialog');
+    await dialog.getByLabel('Host that leaves').fill('10.9.0.61');
+    await dialog.getByLabel('Host that takes its place').fill('10.9.0.62');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Replace a host' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await shown.world.cluster('replaced');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('replacing');
+    expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '10.9.0.62' }]);
+  });
+
+  it('upgrade Kubernetes, only to a version that is offered', async () => {
+    await madeByAlice('upgraded', { kubeVersion: 'v1.33.8' });
+    await report('upgraded', { phase: 'Running', version: 'v1.33.8' });
+    await login();
+    await shown.page.getByRole('link', { name: 'upgraded' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Upgrade', exact: true }).click();
+    const dialog = shown.page.getByRole('dialog');
+    const version = dialog.getByLabel('Kubernetes version');
+    await version.fill('v1.40.0');
+    await dialog.getByText(/v1\.34\.4/).waitFor();
+    await version.fill('v1.34.4');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Upgrade Kubernetes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await shown.world.cluster('upgraded');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('updating');
+    expect(cluster?.spec.cluster.kubeVersion).toBe('v1.34.4');
+  });
+
+  it('delete only a cluster whose name is typed', async () => {
+    await make('doomed');
+    await login();
+    await shown.page.getByRole('link', { name: 'doomed' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Delete' }).click();
+    const button = shown.page.getByRole('dialog').getByRole('button', { name: 'Delete the cluster' });
+    await shown.page.getByRole('dialog').getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await button.isDisabled()).toBe(true);
+    await shown.page.getByLabel(/Type doomed to confirm/).fill('doomed');
+    await button.click();
+    await expect.poll(() => shown.world.cluster('doomed')).toBeUndefined();
+    await shown.page.getByText('There is no such cluster').waitFor();
+  });
+});
