@@ -10,12 +10,15 @@ const encrypted = ({ cluster }: Spec): Spec => ({
   cluster: { ...cluster, kubeadm: { encryptionAtRest: true } },
 });
 
-it('changes control planes one by one, each stage on all of them before the next', () => {
+it('changes control planes one by one, each stage on all of them before the next, then kubelets', () => {
   const { hosts, steps, refusals } = planned(spec([1, 2, 3], [4]));
   expect(refusals).toEqual([]);
-  expect(hosts.map(({ member, action }) => [member.ip, action])).toEqual(
-    [1, 2, 3].map((last) => [ip(last), 'change']),
-  );
+  expect(hosts.map(({ member, action, mayBeAway }) => [member.ip, action, mayBeAway])).toEqual([
+    ...[1, 2, 3].map((last) => [ip(last), 'change', undefined]),
+    [ip(4), 'change', true],
+  ]);
+  expect(steps.find(({ name }) => name === 'Use new keys')?.hosts).toEqual([1, 2, 3].map(ip));
+  expect(steps.find(({ name }) => name === 'Restart kubelets')?.hosts).toEqual([1, 2, 3, 4].map(ip));
   expect(steps.map(({ name, pace }) => [name, pace])).toEqual([
     ['Take hosts', 'all'],
     ['Check control planes', 'all'],
@@ -23,6 +26,7 @@ it('changes control planes one by one, each stage on all of them before the next
     ['Share keys', 'all'],
     ['Accept new keys', 'one'],
     ['Use new keys', 'one'],
+    ['Restart kubelets', { atMost: 1 }],
     ['Encrypt Secrets', 'one'],
     ['Forget former keys', 'all'],
   ]);
@@ -43,6 +47,7 @@ it('leaves external members of etcd as they are, and can ask them', () => {
   const { hosts, steps } = planned(encrypted(externalEtcd([1], [6, 7, 8], [4])));
   expect(hosts.map(({ member, action }) => [member.ip, action])).toEqual([
     [ip(1), 'change'],
+    [ip(4), 'change'],
     ...[6, 7, 8].map((last) => [ip(last), 'stay']),
   ]);
   expect(steps.find(({ name }) => name === 'Encrypt Secrets')?.hosts).toEqual([ip(1)]);

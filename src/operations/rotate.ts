@@ -1,4 +1,4 @@
-import { clusterHostsOf, hasEtcd, isMaster } from '#api/cluster-host.ts';
+import { clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
@@ -29,7 +29,8 @@ function leftOut({ spec, hosts }: Situation): Problem[] {
 /**
  * Replaces the key that signs tokens of ServiceAccounts, and the key that encrypts Secrets. All API servers accept a new key
  * before the first one uses it, and tokens by the former key stay valid until the next rotation (kubernetes.io, Encrypting
- * Confidential Data at Rest; kube-apiserver, --service-account-key-file).
+ * Confidential Data at Rest; kube-apiserver, --service-account-key-file). Kubelets restart, so that pods get tokens by the new
+ * key at once, and the next rotation refuses none of them.
  */
 export const rotate = {
   ...named('rotate'),
@@ -50,9 +51,11 @@ export const rotate = {
     // A control plane that is away would later refuse tokens by a key that it does not know.
     named: (host, record) => {
       if (!record || stateOf(record) !== 'Joined') return undefined;
-      return isMaster(host) ? 'change' : hasEtcd(host) ? 'stay' : undefined;
+      return isEtcdOnly(host) ? 'stay' : 'change';
     },
     unnamed: () => undefined,
+    // Pods of a worker that is away keep their tokens, until its kubelet renews them.
+    mayBeAway: (host) => !isMaster(host) && !hasEtcd(host),
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { ...TOGETHER, name: 'Check control planes' },
@@ -60,6 +63,12 @@ export const rotate = {
       { ...TOGETHER, name: 'Share keys' },
       { ...ONE_BY_ONE, name: 'Accept new keys' },
       { ...ONE_BY_ONE, name: 'Use new keys' },
+      {
+        name: 'Restart kubelets',
+        works: ({ action }) => action === 'change',
+        pace: ({ cluster }) => ({ atMost: cluster.upgrade?.maxUnavailable ?? 1 }),
+        cut: 'between',
+      },
       { ...TOGETHER, name: 'Encrypt Secrets', pace: 'one' },
       { ...TOGETHER, name: 'Forget former keys' },
     ],

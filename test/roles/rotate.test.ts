@@ -57,18 +57,22 @@ interface Way {
   keys?: string;
   /** Addresses of API servers. */
   servers?: string;
+  /** Answer of the kubelet's healthz. */
+  healthz?: string;
 }
 
+const SERVERS = '10.0.0.5 10.0.0.6';
 /** Runs a script on a control plane, and returns what it said. */
 async function run(
   root: string,
   script: string,
-  { key = 'two', dies = '', etcd = '', kubectl = '', keys = '', servers = '10.0.0.5 10.0.0.6' }: Way = {},
+  { key = 'two', dies = '', etcd = '', kubectl = '', keys = '', servers = SERVERS, healthz = 'ok' }: Way = {},
 ) {
   const text = `${read('files/prelude.sh')}
     ${LIBRARIES.join('\n')}
     sync() { :; }; sleep() { :; }; bring_programs() { :; }; forget_programs() { :; }
-    curl() { echo ok; }; runs() { [ -s "$R/etc/kubernetes/manifests/$1.yaml" ]; }
+    systemctl() { echo "$*" >> "$R/restarts"; }; journalctl() { echo 'unknown flag: --x'; }
+    curl() { echo '${healthz}'; }; runs() { [ -s "$R/etc/kubernetes/manifests/$1.yaml" ]; }
     protected_exchange() {
       [ "$1" != '${dies}' ] || kill -9 $$
       echo "$1" >> "$R/restarts"; mv "$2" "$R/etc/kubernetes/manifests/$1.yaml"
@@ -85,7 +89,7 @@ async function run(
     ${read(`roles/rotate/files/${script}.sh`)}`;
   const env = {
     ...{ MATRYOSHKA_ROOT: root, NODE_NAME: 'n', IP: '10.0.0.5', SEQUENCE: '7', ETCD_IMAGE: 'i' },
-    ...{ KUBEADM_CONFIG: 'CERTIFICATES_DIR', KEYS: keys, CONTROL_PLANES: '10.0.0.5 10.0.0.6' },
+    ...{ KUBEADM_CONFIG: 'CERTIFICATES_DIR', KEYS: keys, CONTROL_PLANES: SERVERS },
   };
   return execa('/bin/bash', ['--norc', '-c', text], { env, reject: false });
 }
@@ -206,6 +210,13 @@ describe('a rotation', () => {
     for (const script of ['accept', 'use']) await passes(hosts[0], script);
     expect(await keysOf(hosts[0])).toEqual(['three', 'three one', 'key7 key1']);
   });
+});
+
+it('restarts the kubelet, and waits until it serves', async () => {
+  await passes(hosts[0], 'kubelet');
+  expect(await restarts(hosts[0])).toEqual(['restart kubelet']);
+  const { exitCode, stderr } = await run(hosts[0], 'kubelet', { healthz: 'starting' });
+  expect([exitCode, stderr]).toEqual([1, 'the kubelet does not start: unknown flag: --x']);
 });
 
 it('says that it has ended here, in case its report was lost', async () => {
