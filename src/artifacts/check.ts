@@ -5,9 +5,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fetch } from 'undici';
 import { catalogue, parseSums } from './catalogue.ts';
+import { FILE_TIMEOUT_MS } from './download.ts';
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
-import { FILE_TIMEOUT_MS, PARALLEL, type Source, sumsOf } from './source.ts';
+import { PARALLEL, type Source, sumsOf } from './source.ts';
 
 /** Result for one file of a release; with `wrong` and `missing`, no cluster can be created from the source. */
 export interface Finding extends Entry {

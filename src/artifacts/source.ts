@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Readable, Transform } from 'node:stream';
+import { createReadStream, existsSync } from 'node:fs';
+import { access, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fetch } from 'undici';
 import { type Artifact, catalogue, formatSums, parseSums, SUMS_FILE } from './catalogue.ts';
+import { download } from './download.ts';
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 
@@ -26,8 +26,6 @@ export function parseSource(text: string): Source {
 
 /** Parallel downloads; more do not use a connection better. */
 export const PARALLEL = 4;
-/** Limit of one download, for the largest file over a slow connection. */
-export const FILE_TIMEOUT_MS = 15 * 60_000;
 const SUM_TIMEOUT_MS = 30_000;
 
 /** Lists the files of a release that a source has, with their sums. */
@@ -110,29 +108,6 @@ async function text(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(SUM_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
   return response.text();
-}
-
-async function download(url: string, path: string, sha256: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const response = await fetch(url, { signal: AbortSignal.timeout(FILE_TIMEOUT_MS) });
-  if (!response.ok || response.body === null)
-    throw new Error(`${url}: ${response.status} ${response.statusText}`);
-  const hash = createHash('sha256');
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
-  const part = `${path}.part`;
-  try {
-    await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(part));
-    const got = hash.digest('hex');
-    if (got !== sha256) throw new Error(`${url} has the sum ${got}, wanted ${sha256}`);
-    await rename(part, path);
-  } finally {
-    await rm(part, { force: true });
-  }
 }
 
 async function sumOfFile(path: string): Promise<string | undefined> {
