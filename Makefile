@@ -13,8 +13,8 @@ node_modules/.package-lock.json: package-lock.json
 	npm exec --yes --loglevel=error --package=node@$(NODE) --package=npm@11.19.1 -- npm ci --no-fund --no-audit
 
 setup: node_modules/.package-lock.json ## install what the checkout needs
-demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
-	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
+demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1; MIRROR=https://… of built artifacts)
+	$(if $(MIRROR),MIRROR='$(MIRROR)') node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
 lint: setup ## format, lint, types, import rules, unused code, shell scripts
 	biome check . && tsc --noEmit && tsc --noEmit -p dashboard && depcruise src lab test bench deploy docs dashboard && knip && node test/shell-lint.ts && node test/commit-subjects.ts
 docs: setup ## generate reference pages, check all links, build the documentation site into site/

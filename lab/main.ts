@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { startApiServer } from './apiserver/start.ts';
-import { fillArtifacts } from './artifacts/fill.ts';
+import { fillArtifacts, pinArtifacts } from './artifacts/fill.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { sayOnStderr as say } from './artifacts/progress.ts';
 import { byHand } from './demo/by-hand.ts';
@@ -27,10 +27,12 @@ const program = new Command('lab').description('Hosts to practise on, and what i
 
 program
   .command('artifacts')
-  .description('build from source what hosts need, laid out as upstream publishes it')
+  .description('download or build what hosts need, laid out as upstream publishes it (MIRROR=https://…)')
   .option('--dir <path>', 'where to', artifactsDir)
-  .action(async ({ dir }) => {
+  .option('--pin', 'pin the sums of these files, which a mirror then may offer', false)
+  .action(async ({ dir, pin }) => {
     await fillArtifacts(dir, say);
+    if (pin) await pinArtifacts(dir);
     process.stdout.write(`${dir}\n`);
   });
 
