@@ -17,7 +17,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
 import { modulesOf } from './controllers.ts';
 import { offerFrom } from './offer.ts';
-import { tracerOf } from './tracer.ts';
+import { lastSpansOf, tracerOf } from './tracer.ts';
 
 /** Number of clusters probed in parallel: a cluster that hangs holds a place until its probe times out. */
 const PROBES_AT_ONCE = 8;
@@ -100,5 +100,13 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     live: { workers: workersAlive(controllers), watches: watchesAlive(caches) },
     ready: { caches: cachesSynced(caches) },
   });
-  return createManager({ probes, caches, election, controllers, recorder, log });
+  return createManager({
+    probes,
+    servers: lastSpansOf(tracer),
+    caches,
+    election,
+    controllers,
+    recorder,
+    log,
+  });
 }

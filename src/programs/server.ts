@@ -15,7 +15,7 @@ import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
 import { loginFrom } from './login.ts';
 import { offerFrom } from './offer.ts';
-import { tracerOf } from './tracer.ts';
+import { lastSpansOf, tracerOf } from './tracer.ts';
 
 /** The bundle has the page beside it. */
 const PAGE = join(import.meta.dirname, 'page');
@@ -30,6 +30,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
   const observe = metrics.client(new URL(endpoint.url).host);
   const client = (qps: number) => createClient(endpoint, { userAgent: 'matryoshka-server', qps, observe });
   const offer = offerFrom(config);
+  const tracer = tracerOf(config.otlpEndpoint, 'matryoshka-server', log);
   const rest = await restApp({
     client: client(CALLS_PER_SECOND),
     tokenClient: client(REVIEWS_PER_SECOND),
@@ -43,7 +44,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     observeRequest: requestMetrics(metrics.registry),
     pageDir: existsSync(PAGE) ? PAGE : undefined,
     login: loginFrom(config),
-    addSpan: tracerOf(config.otlpEndpoint, 'matryoshka-server', log)?.add,
+    addSpan: tracer?.add,
     audiences,
     runnerServiceAccount,
     tls: readPair(certDir),
@@ -53,6 +54,9 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     metrics,
     ready: { rest: isListening(rest) },
   });
-  const servers = [httpsService({ name: 'rest', app: rest, port: config.port, certDir, log })];
+  const servers = [
+    ...lastSpansOf(tracer),
+    httpsService({ name: 'rest', app: rest, port: config.port, certDir, log }),
+  ];
   return createManager({ probes, servers, log });
 }

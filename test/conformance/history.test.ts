@@ -2,16 +2,19 @@ import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { CONFIG_MAPS } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
+import { placeOfRequest, type Span } from '#tracing/span.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 
 let operator: TestOperator;
+let spans: Span[];
 
 beforeEach(async () => {
-  operator = await startOperator(inject('kubeconfigPath'), () => ({
-    kind: 'report',
-    success: true,
-    kubeconfig: KUBECONFIG,
-  }));
+  spans = [];
+  operator = await startOperator(
+    inject('kubeconfigPath'),
+    () => ({ kind: 'report', success: true, kubeconfig: KUBECONFIG }),
+    { addSpan: (span) => spans.push(span) },
+  );
 });
 afterEach(() => operator.stop());
 
@@ -53,4 +56,30 @@ it('keeps the records of as many operations as spec.history says, and prunes whe
   );
   const last = await next(5, 1);
   expect(await records()).toEqual([`kube-relabel-${last}`]);
+});
+
+it('makes a span of each operation, below that of its REST request', async () => {
+  const requestId = '7'.repeat(32);
+  await operator.apply('traced', spec(1, 3), 'creating', requestId);
+  const cluster = await operator.until(
+    'traced',
+    (now) => spans.length > 0 && now?.status?.phase === 'Running',
+  );
+  const { id = '', startedAt = '' } = cluster?.status?.operation ?? {};
+  const request = placeOfRequest(requestId);
+  expect(spans).toEqual([
+    expect.objectContaining({
+      traceId: request.traceId,
+      parentSpanId: request.spanId,
+      name: 'create',
+      startMs: Date.parse(startedAt),
+      isError: false,
+      attributes: {
+        'matryoshka.cluster': `${operator.namespace}/traced`,
+        'matryoshka.operation': id,
+        'matryoshka.attempts': 1,
+        'matryoshka.result': 'finished',
+      },
+    }),
+  ]);
 });

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { newMachines } from '#lab/meta/new-machines.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -153,7 +153,7 @@ describe.each([
   it.skipIf(members.length > 0)(
     'restores onto another host, while one of those that leave is away',
     async () => {
-      await docker(['kill', host(2).name]);
+      await faults.powerOff(host(2));
       const to = { masterList: entries(SPARE) };
       const begun = Date.now();
       await ask('/restore', { snapshot, confirmDataLossSince: timeOf(snapshot), ...to });
@@ -164,7 +164,7 @@ describe.each([
       for (const index of [SPARE, worker])
         expect(await sh(index, 'matryoshka-watch differences'), host(index).name).toBe('');
       // It comes back without belonging to the cluster, and is reset with it.
-      await docker(['start', host(2).name]);
+      await faults.powerOn(host(2));
     },
   );
 

@@ -71,6 +71,8 @@ export interface TestOperatorOptions {
   snapshotClaim?: string;
   /** Selects clusters with this label in all namespaces. Default: the clusters of its own namespace. */
   label?: string;
+  /** Called for the span of every operation. Default: there are no traces. */
+  addSpan?: ClusterModuleSettings['addSpan'];
   /** Called for every Event. */
   onEvent?(reason: string, message: string): void;
   /** Returns the client that the controller uses, after the namespaces exist. Default: a cluster admin's. */
@@ -87,6 +89,7 @@ export async function startOperator(
     maxOperations = 50,
     allowHooks = false,
     snapshotClaim,
+    addSpan,
     label,
     onEvent,
   }: TestOperatorOptions = {},
@@ -137,6 +140,7 @@ export async function startOperator(
       offer: { versions, hooks: allowHooks },
       health,
       snapshotClaim,
+      addSpan,
       maxOperations,
       // The test operator has one namespace, so both limits are the same.
       maxOperationsPerNamespace: maxOperations,
