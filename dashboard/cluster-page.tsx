@@ -120,9 +120,12 @@ const CHANGES: readonly (readonly [OperationKind, string])[] = [
   ['scaleDown', 'Remove hosts'],
   ['replace', 'Replace a host'],
   ['update', 'Upgrade'],
+  ['reconfigure', 'Change settings'],
   ['renew', 'Renew certificates'],
+  ['rotate', 'Rotate keys'],
   ['repair', 'Repair'],
   ['snapshot', 'Save a snapshot'],
+  ['restore', 'Restore a snapshot'],
   ['rollback', 'Undo an upgrade'],
 ];
 

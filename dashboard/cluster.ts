@@ -41,7 +41,9 @@ export interface Cluster {
       masterList?: Host[];
       nodeList?: Host[];
       etcdList?: Host[];
+      kubeadm?: unknown;
     };
+    addons?: { network?: string };
   };
   status?: {
     phase?: string;

@@ -13,30 +13,63 @@ export type OperationKind =
   | 'scaleDown'
   | 'replace'
   | 'update'
+  | 'reconfigure'
   | 'renew'
+  | 'rotate'
   | 'repair'
   | 'snapshot'
+  | 'restore'
   | 'rollback'
   | 'retry'
   | 'delete';
+
+const LISTS = ['masterList', 'nodeList', 'etcdList'] as const;
 
 interface Form {
   title: string;
   route: string;
   /** Fields that come first. */
   first: readonly string[];
-  /** Whether the lists of hosts begin with the present ones. */
-  hasHosts?: boolean;
+  /** Returns what the form begins with. Default: it is empty. */
+  initial?: (cluster: Cluster) => Values;
+  /** What is lost for good; the user types the name of the cluster below it. */
+  warning?: string;
 }
 
+const presentHosts = ({ spec: { cluster } }: Cluster): Values =>
+  Object.fromEntries(LISTS.flatMap((list) => (cluster[list] ? [[list, cluster[list]]] : [])));
+
+const present = (values: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
 const FORMS: Readonly<Record<Exclude<OperationKind, 'retry' | 'delete'>, Form>> = {
-  scaleUp: { title: 'Add hosts', route: 'scaleup', first: ['nodeList', 'masterList'], hasHosts: true },
-  scaleDown: { title: 'Remove hosts', route: 'scaledown', first: ['nodeList', 'masterList'], hasHosts: true },
+  scaleUp: { title: 'Add hosts', route: 'scaleup', first: ['nodeList', 'masterList'], initial: presentHosts },
+  scaleDown: {
+    title: 'Remove hosts',
+    route: 'scaledown',
+    first: ['nodeList', 'masterList'],
+    initial: presentHosts,
+  },
   replace: { title: 'Replace a host', route: 'replace', first: ['from', 'to'] },
   update: { title: 'Upgrade Kubernetes', route: 'update', first: ['kubeVersion'] },
+  reconfigure: {
+    title: 'Change settings',
+    route: 'reconfigure',
+    first: ['kubeadm', 'network'],
+    // The request takes all settings, so those that are left out would be set back.
+    initial: ({ spec }) => present({ kubeadm: spec.cluster.kubeadm, network: spec.addons?.network }),
+  },
   renew: { title: 'Renew certificates', route: 'renew', first: [] },
+  rotate: { title: 'Rotate keys', route: 'rotate', first: [] },
   repair: { title: 'Repair hosts', route: 'repair', first: [] },
   snapshot: { title: 'Save a snapshot of etcd', route: 'snapshot', first: [] },
+  restore: {
+    title: 'Restore a snapshot',
+    route: 'restore',
+    first: ['snapshot', 'confirmDataLossSince'],
+    initial: ({ status }) => present({ snapshot: status?.etcdSnapshots?.stored?.[0]?.name }),
+    warning: 'Everything that was written to the API of the cluster since the snapshot is lost.',
+  },
   rollback: { title: 'Undo an unfinished upgrade', route: 'rollback', first: [] },
 };
 
@@ -48,8 +81,6 @@ const ROUTES: Readonly<Record<string, string>> = {
   'move-etcd': '/etcd/move',
 };
 
-const LISTS = ['masterList', 'nodeList', 'etcdList'] as const;
-
 interface Request {
   title: string;
   method: 'POST' | 'DELETE';
@@ -58,13 +89,21 @@ interface Request {
   schema: string | undefined;
   first: readonly string[];
   initial: Values;
+  warning?: string | undefined;
 }
 
 function requestOf(kind: OperationKind, cluster: Cluster): Request {
   const path = pathOf(cluster);
-  const { cluster: spec } = cluster.spec;
   if (kind === 'delete')
-    return { title: 'Delete the cluster', method: 'DELETE', path, schema: undefined, first: [], initial: {} };
+    return {
+      title: 'Delete the cluster',
+      method: 'DELETE',
+      path,
+      schema: undefined,
+      first: [],
+      initial: {},
+      warning: 'All hosts are reset, with all data of the cluster.',
+    };
   if (kind === 'retry') {
     const failed = cluster.status?.operation?.name ?? '';
     const isDeletion = failed === 'delete';
@@ -77,11 +116,16 @@ function requestOf(kind: OperationKind, cluster: Cluster): Request {
       initial: { retry: true },
     };
   }
-  const { title, route, first, hasHosts } = FORMS[kind];
-  const lists = hasHosts
-    ? Object.fromEntries(LISTS.flatMap((list) => (spec[list] ? [[list, spec[list]]] : [])))
-    : {};
-  return { title, method: 'POST', path: `${path}/${route}`, schema: kind, first, initial: lists };
+  const { title, route, first, initial = () => ({}), warning } = FORMS[kind];
+  return {
+    title,
+    method: 'POST',
+    path: `${path}/${route}`,
+    schema: kind,
+    first,
+    initial: initial(cluster),
+    warning,
+  };
 }
 
 /** Form of an operation. It shows the plan while the user types, and requests exactly that plan. */
@@ -106,7 +150,7 @@ export function OperationForm({
     else fieldsOf(request.schema).then(setFields, () => setFields([]));
   }, [request.schema]);
   const planned = usePlan(request.method, request.path, { namespace }, values);
-  const isFinal = request.method === 'DELETE';
+  const isFinal = request.warning !== undefined;
   const { plan, problems, isBusy: isPlanning } = planned;
   const isPossible =
     plan !== undefined && !isPlanning && plan.refusals.length === 0 && (!isFinal || typed === name);
@@ -146,7 +190,7 @@ export function OperationForm({
           <PlanResult planned={planned} fields={fields} refusal={refusal} />
           {isFinal && (
             <TextInput
-              label={`All hosts are reset, with all data of the cluster. Type ${name} to confirm.`}
+              label={`${request.warning} Type ${name} to confirm.`}
               value={typed}
               onChange={(event) => setTyped(event.currentTarget.value)}
             />

@@ -48,6 +48,10 @@ const LABELS: Readonly<Record<string, string>> = {
   timeoutMins: 'Time limit in minutes',
   from: 'Host that leaves',
   to: 'Host that takes its place',
+  kubeadm: 'Settings of components',
+  network: 'Program of the pod network',
+  snapshot: 'Snapshot',
+  confirmDataLossSince: 'Time since which changes may be lost',
 };
 
 /** Shows a field for each property of a schema. Fields that are not in `first` are below "More settings". */
@@ -115,7 +119,9 @@ function Field({
         ? lineOf(initial)
         : typeof initial === 'string'
           ? initial
-          : '',
+          : kind === 'json' && initial !== undefined
+            ? JSON.stringify(initial, undefined, 2)
+            : '',
   );
   const [broken, setBroken] = useState<string>();
   const [present] = useState(known);
@@ -147,7 +153,13 @@ function Field({
   };
   if (kind === 'choice')
     return (
-      <Select {...common} data={[...choices]} clearable onChange={(value) => onChange(value ?? undefined)} />
+      <Select
+        {...common}
+        data={[...choices]}
+        defaultValue={text || null}
+        clearable
+        onChange={(value) => onChange(value ?? undefined)}
+      />
     );
   if (kind === 'switch')
     return (

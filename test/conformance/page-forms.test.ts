@@ -96,6 +96,53 @@ describe('forms', () => {
     expect(cluster?.spec.cluster.kubeVersion).toBe('v1.34.4');
   });
 
+  it('change settings, beginning with the present ones', async () => {
+    await madeByAlice('settled', { kubeadm: { kubelet: { maxPods: 50 } } });
+    await login();
+    await shown.page.getByRole('link', { name: 'settled' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Change settings' }).click();
+    const dialog = shown.page.getByRole('dialog');
+    const settings = dialog.getByLabel('Settings of components');
+    expect(JSON.parse(await settings.inputValue())).toEqual({ kubelet: { maxPods: 50 } });
+    await settings.fill('{"kubelets": {"maxPods": 60}}');
+    await dialog.getByText(/kubelets/).waitFor();
+    await settings.fill('{"kubelet": {"maxPods": 60}}');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Change settings' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await shown.world.cluster('settled');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('reconfiguring');
+    expect(cluster?.spec.cluster.kubeadm).toEqual({ kubelet: { maxPods: 60 } });
+  });
+
+  it('restore the newest snapshot, only if the loss is confirmed', async () => {
+    await madeByAlice('restored', {});
+    const [name, createdAt] = ['20261129t020000z-7', '2026-11-29T02:00:00.000Z'];
+    const stored = [{ name, createdAt, size: 1 }];
+    await report('restored', { phase: 'Running', etcdSnapshots: { stored } });
+    await login();
+    await shown.page.getByRole('link', { name: 'restored' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Restore a snapshot' }).click();
+    const dialog = shown.page.getByRole('dialog');
+    expect(await dialog.getByLabel('Snapshot', { exact: true }).inputValue()).toBe(name);
+    await dialog.getByText(`confirm that with ${createdAt}`).waitFor();
+    await dialog.getByLabel('Time since which changes may be lost').fill(createdAt);
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    expect(await violations()).toEqual([]);
+    const button = dialog.getByRole('button', { name: 'Restore a snapshot' });
+    expect(await button.isDisabled()).toBe(true);
+    await dialog.getByLabel(/Type restored to confirm/).fill('restored');
+    await button.click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await shown.world.cluster('restored'))?.metadata.annotations).toMatchObject({
+      [annotations.operation]: 'restoring',
+      [annotations.snapshot]: name,
+    });
+  });
+
   it('delete only a cluster whose name is typed', async () => {
     await make('doomed');
     await login();

@@ -245,6 +245,38 @@ describe('a dry run', () => {
     expect(await remove({ plan: gone.hash })).toMatchObject({ ok: true });
   });
 
+  it.each<[string, object]>([
+    ['renew', {}],
+    ['rotate', {}],
+    ['repair', {}],
+    ['snapshot', {}],
+    ['reconfigure', { kubeadm: { kubelet: { maxPods: 60 } } }],
+    ['scale-up', { nodeList: [host(2), host(3), host(4)] }],
+    ['replace', { from: host(2).ip, to: host(4) }],
+    ['restore', { snapshot: '20261129t020000z-7', confirmDataLossSince: '2026-11-29T02:00:00Z' }],
+  ])('returns a plan hash with which %s is accepted', async (operation, body) => {
+    const name = `with-${operation}`;
+    expect(await ask(name, creation)).toMatchObject({ ok: true });
+    await world.created(name);
+    const stored = [{ name: '20261129t020000z-7', createdAt: '2026-11-29T02:00:00Z', size: 1 }];
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: world.namespace, name },
+      { status: { etcdSnapshots: { stored } } },
+      { type: 'merge', subresource: 'status' },
+    );
+    const route = routeOf(operation);
+    const { hash, refusals } = await plan(route, name, body);
+    expect(refusals).toEqual([]);
+    const params = { region: 'north', name };
+    const answer = await alice.call(route, {
+      params,
+      query: { namespace: world.namespace },
+      body: { ...body, plan: hash },
+    });
+    expect(answer).toMatchObject({ ok: true });
+  });
+
   it('accepts only the value All', async () => {
     const path = `/region/north/cluster/made?namespace=${world.namespace}&dryRun=`;
     for (const kind of ['None', 'all', ''])

@@ -10,7 +10,7 @@ import type { Client } from '#runtime/client/client.ts';
 /** Returns a plan as REST answers it; `spelled` uses the request's field names, `after` is the last operation's sequence. */
 export const planAnswer = (
   { name }: Operation,
-  { hosts, release, steps, hooks, refusals, warnings, target }: Plan,
+  plan: Plan,
   {
     more,
     spelled,
@@ -18,19 +18,19 @@ export const planAnswer = (
   }: { more: readonly Problem[]; spelled: (problem: Problem) => Problem; after: number },
 ): PlanAnswer => ({
   operation: name,
-  hash: planHash(name, { hosts, release, steps, hooks, target }, after),
-  hosts: hosts.map(({ member: host, action, reclaim }) => ({
+  hash: planHash(name, plan, after),
+  hosts: plan.hosts.map(({ member: host, action, reclaim }) => ({
     ip: host.ip,
     name: host.name,
     duties: host.duties,
     action,
     ...(reclaim === undefined ? {} : { reclaim }),
   })),
-  release: [...release],
-  steps: [...steps],
-  hooks: hooks.map(({ name, configMap, key, sha256 }) => ({ name, configMap, key, sha256 })),
-  refusals: [...refusals, ...more].map(spelled),
-  warnings: warnings.map(spelled),
+  release: [...plan.release],
+  steps: [...plan.steps],
+  hooks: plan.hooks.map(({ name, configMap, key, sha256 }) => ({ name, configMap, key, sha256 })),
+  refusals: [...plan.refusals, ...more].map(spelled),
+  warnings: plan.warnings.map(spelled),
 });
 
 /**
