@@ -21,7 +21,8 @@ import { call } from './api.ts';
 import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, regionOf, runningOf } from './cluster.ts';
 import type { Snapshot } from './clusters-store.ts';
 import { History } from './history.tsx';
-import { OperationForm, type OperationKind } from './operation-form.tsx';
+import { OperationForm } from './operation-form.tsx';
+import type { OperationKind } from './operation-request.ts';
 import { Timeline } from './timeline.tsx';
 
 /** What a user does next, by the reason of condition Stalled. */

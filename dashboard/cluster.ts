@@ -32,6 +32,7 @@ export interface Cluster {
     uid: string;
     creationTimestamp?: string;
     deletionTimestamp?: string;
+    annotations?: Record<string, string>;
   };
   spec: {
     paused?: boolean;

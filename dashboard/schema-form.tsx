@@ -142,7 +142,9 @@ function Field({
     } else if (kind === 'host') onChange(next.trim() === '' ? undefined : hostIn(next, present));
     else if (kind === 'json') {
       try {
-        onChange(next.trim() === '' ? undefined : JSON.parse(next));
+        // Of settings that were there, none are left.
+        if (next.trim() === '') onChange(initial === undefined ? undefined : {});
+        else onChange(JSON.parse(next));
         setBroken(undefined);
       } catch (error) {
         setBroken(error instanceof Error ? error.message : String(error));

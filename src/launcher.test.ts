@@ -1,4 +1,4 @@
-import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -12,8 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-const help = () =>
-  execa(process.execPath, [LAUNCHER, '--help'], { env: { HOME: home }, extendEnv: false }).then(
+const help = (env: Record<string, string> = {}) =>
+  execa(process.execPath, [LAUNCHER, '--help'], { env: { HOME: home, ...env }, extendEnv: false }).then(
     ({ stdout }) => stdout,
   );
 
@@ -26,4 +26,20 @@ it.runIf(process.getuid?.() === 0)('neither reads nor writes the cache of anothe
   await chown(home, NOBODY, NOBODY);
   expect(await help()).toContain('Usage: matryoshka');
   expect(await readdir(home)).toEqual([]);
+});
+
+it.runIf(process.getuid?.() === 0)('does not use a directory that another user has made there', async () => {
+  const chosen = join(home, 'chosen');
+  const theirs = join(chosen, 'matryoshka/compiled');
+  await mkdir(theirs, { recursive: true });
+  await chown(theirs, NOBODY, NOBODY);
+  await help({ XDG_CACHE_HOME: chosen });
+  expect(await readdir(theirs)).toEqual([]);
+  await chown(theirs, 0, 0);
+  await chmod(theirs, 0o777);
+  await help({ XDG_CACHE_HOME: chosen });
+  expect(await readdir(theirs)).toEqual([]);
+  await chmod(theirs, 0o700);
+  await help({ XDG_CACHE_HOME: chosen });
+  expect(await readdir(theirs)).toHaveLength(1);
 });

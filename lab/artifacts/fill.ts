@@ -41,12 +41,15 @@ export async function fillArtifacts(
     const pin = releasedFiles[path];
     return pin?.stamp === stamp ? [[path, pin] as const] : [];
   });
+  const arrived = new Set<string>();
   if (mirror !== undefined && pinned.length > 0) {
-    for (const [path, { stamp, sha256 }] of await downloadFrom(mirror, pinned, dir, say))
+    for (const [path, { stamp, sha256 }] of await downloadFrom(mirror, pinned, dir, say)) {
       made[path] = { stamp, sha256 };
+      arrived.add(path);
+    }
     await writeFile(stateFile, JSON.stringify(made, null, 1));
   }
-  const toBuild = missing.filter(({ entry, stamp }) => made[entry.path]?.stamp !== stamp);
+  const toBuild = missing.filter(({ entry }) => !arrived.has(entry.path));
   if (toBuild.length > 0) {
     // runc needs a compiler, and the tools in kube-proxy's image need Docker. Each is installed only if it is missing.
     const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };

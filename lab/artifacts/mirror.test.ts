@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +41,7 @@ it('takes pinned files from a mirror, and names those that it has to build', asy
   const arrived = await downloadFrom(url, wanted, directory, (line) => said.push(line));
   expect(arrived).toEqual([['kubelet', pinOf('kubelet')]]);
   expect(await readFile(join(directory, 'kubelet'), 'utf8')).toBe('kubelet');
+  expect((await stat(join(directory, 'kubelet'))).mode & 0o777).toBe(0o755);
   await expect(readFile(join(directory, 'kubeadm'))).rejects.toThrow('ENOENT');
   expect(said.sort()).toEqual([
     `etcd.tar is built instead: ${url}etcd.tar: 404 Not Found`,

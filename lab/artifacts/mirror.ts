@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
 import pMap from 'p-map';
@@ -20,6 +21,8 @@ const AT_ONCE = 4;
 /** Without a terminal, the progress is a line at this interval. */
 const LINE_MS = 10_000;
 const MIB = 1024 * 1024;
+/** The other files are programs. */
+const ARCHIVE = /\.(tar|tgz|tar\.gz)$/;
 
 type Pin = readonly [path: string, of: Released[string]];
 
@@ -56,6 +59,7 @@ export async function downloadFrom(
             done += count;
             bar.increment(count);
           });
+          if (!ARCHIVE.test(path)) await chmod(join(dir, path), 0o755);
           arrived.push(pin);
         } catch (error) {
           bar.increment(bytes - done);

@@ -5,12 +5,18 @@ import { dirname } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Agent, fetch, RetryAgent } from 'undici';
+import { causeOf } from '#base/errors.ts';
 
 /** Limit of one download, for the largest file over a slow connection. */
 export const FILE_TIMEOUT_MS = 15 * 60_000;
 
 /** A connection that breaks is continued where it broke (RFC 9110, Range Requests), after 0.5, 1 and 2 seconds. */
-const continued = new RetryAgent(new Agent(), { maxRetries: 3, minTimeout: 500, timeoutFactor: 2 });
+const continued = new RetryAgent(new Agent(), {
+  maxRetries: 3,
+  minTimeout: 500,
+  timeoutFactor: 2,
+  throwOnError: false,
+});
 
 /**
  * Downloads a file and checks its SHA-256 sum. Until both are done, `path` stays as it is.
@@ -24,7 +30,10 @@ export async function download(
   onBytes: (count: number) => void = () => {},
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const response = await fetch(url, { dispatcher: continued, signal: AbortSignal.timeout(FILE_TIMEOUT_MS) });
+  const signal = AbortSignal.timeout(FILE_TIMEOUT_MS);
+  const response = await fetch(url, { dispatcher: continued, signal }).catch((error: unknown) => {
+    throw new Error(`${url}: ${causeOf(error)}`, { cause: error });
+  });
   if (!response.ok || response.body === null)
     throw new Error(`${url}: ${response.status} ${response.statusText}`);
   const hash = createHash('sha256');

@@ -26,8 +26,8 @@ it('changes control planes one by one, each stage on all of them before the next
     ['Share keys', 'all'],
     ['Accept new keys', 'one'],
     ['Use new keys', 'one'],
-    ['Restart kubelets', { atMost: 1 }],
     ['Encrypt Secrets', 'one'],
+    ['Restart kubelets', { atMost: 1 }],
     ['Forget former keys', 'all'],
   ]);
 });

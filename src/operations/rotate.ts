@@ -1,4 +1,4 @@
-import { clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { clusterHostsOf, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
@@ -30,7 +30,7 @@ function leftOut({ spec, hosts }: Situation): Problem[] {
  * Replaces the key that signs tokens of ServiceAccounts, and the key that encrypts Secrets. All API servers accept a new key
  * before the first one uses it, and tokens by the former key stay valid until the next rotation (kubernetes.io, Encrypting
  * Confidential Data at Rest; kube-apiserver, --service-account-key-file). Kubelets restart, so that pods get tokens by the new
- * key at once, and the next rotation refuses none of them.
+ * key at once, and the next rotation refuses only those of hosts that are away.
  */
 export const rotate = {
   ...named('rotate'),
@@ -55,7 +55,7 @@ export const rotate = {
     },
     unnamed: () => undefined,
     // Pods of a worker that is away keep their tokens, until its kubelet renews them.
-    mayBeAway: (host) => !isMaster(host) && !hasEtcd(host),
+    mayBeAway: (host) => !isMaster(host),
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { ...TOGETHER, name: 'Check control planes' },
@@ -63,13 +63,13 @@ export const rotate = {
       { ...TOGETHER, name: 'Share keys' },
       { ...ONE_BY_ONE, name: 'Accept new keys' },
       { ...ONE_BY_ONE, name: 'Use new keys' },
+      { ...TOGETHER, name: 'Encrypt Secrets', pace: 'one' },
       {
         name: 'Restart kubelets',
         works: ({ action }) => action === 'change',
         pace: ({ cluster }) => ({ atMost: cluster.upgrade?.maxUnavailable ?? 1 }),
-        cut: 'between',
+        cut: 'never',
       },
-      { ...TOGETHER, name: 'Encrypt Secrets', pace: 'one' },
       { ...TOGETHER, name: 'Forget former keys' },
     ],
   },

@@ -403,10 +403,6 @@ echo key | tee /usr/local/keys/sa.key > /usr/local/keys/sa.pub; echo former > /e
   'rotate/accept.sh': rotating,
   'rotate/use.sh': rotating,
   'rotate/forget.sh': rotating,
-  'rotate/kubelet.sh': {
-    library: ['reconfigure/former.sh'],
-    programs: { curl: 'echo ok', systemctl: ':', sleep: ':' },
-  },
   'renew/member.sh': {
     vars: `ETCD_HERE= PKI=$(cat /usr/local/archive)\n${MEMBER}`,
     library: REPAIR,

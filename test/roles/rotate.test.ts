@@ -57,7 +57,7 @@ interface Way {
   keys?: string;
   /** Addresses of API servers. */
   servers?: string;
-  /** Answer of the kubelet's healthz. */
+  /** Answer of the kubelet's healthz; '': the kubelet does not run. */
   healthz?: string;
 }
 
@@ -71,7 +71,7 @@ async function run(
   const text = `${read('files/prelude.sh')}
     ${LIBRARIES.join('\n')}
     sync() { :; }; sleep() { :; }; bring_programs() { :; }; forget_programs() { :; }
-    systemctl() { echo "$*" >> "$R/restarts"; }; journalctl() { echo 'unknown flag: --x'; }
+    systemctl() { [ "$1" != is-active ] || return '${healthz ? 0 : 3}'; echo "$*" >> "$R/restarts"; }; journalctl() { echo 'unknown flag: --x'; }
     curl() { echo '${healthz}'; }; runs() { [ -s "$R/etc/kubernetes/manifests/$1.yaml" ]; }
     protected_exchange() {
       [ "$1" != '${dies}' ] || kill -9 $$
@@ -212,11 +212,13 @@ describe('a rotation', () => {
   });
 });
 
-it('restarts the kubelet, and waits until it serves', async () => {
+it('restarts a kubelet that runs, and waits until it serves', async () => {
   await passes(hosts[0], 'kubelet');
   expect(await restarts(hosts[0])).toEqual(['restart kubelet']);
   const { exitCode, stderr } = await run(hosts[0], 'kubelet', { healthz: 'starting' });
   expect([exitCode, stderr]).toEqual([1, 'the kubelet does not start: unknown flag: --x']);
+  await passes(hosts[1], 'kubelet', { healthz: '' });
+  expect(await restarts(hosts[1])).toEqual([]);
 });
 
 it('says that it has ended here, in case its report was lost', async () => {
