@@ -4,6 +4,7 @@ import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import { plainLines } from '#base/plain-text.ts';
 import type { Manager } from '#runtime/process/manager.ts';
+import description from '../package.json' with { type: 'json' };
 import { clientCommands } from './cli/commands.ts';
 import { CommandFailure } from './cli/failure.ts';
 import {
@@ -28,6 +29,7 @@ import { configFrom, optionsOf } from './options.ts';
 
 /** Command with all programs; each is imported only if it was called. */
 const program = new Command('matryoshka')
+  .version(description.version)
   .description('Kubernetes clusters, created and operated from inside Kubernetes')
   .configureHelp({
     subcommandTerm: (command) =>
@@ -227,6 +229,11 @@ program.addCommand(
   { hidden: true },
 );
 
+// A reader such as `head` ends before the output does.
+process.stdout.on('error', (error) => {
+  if ('code' in error && error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
 try {
   await program.parseAsync();
   process.exit();

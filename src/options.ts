@@ -68,7 +68,12 @@ export function flagsOf(schema: z.ZodObject, fromEnvironment: ReadonlySet<string
 export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Readonly<z.infer<S>> {
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  const wrong = parsed.error.issues.map(({ path, message }) => `--${kebab(path.join('.'))}: ${message}`);
+  const values = new Map<PropertyKey, unknown>(Object.entries(given ?? {}));
+  const wrong = parsed.error.issues.map(({ path, message }) => {
+    const value = values.get(path[0] ?? '');
+    const shown = typeof value === 'string' && message.startsWith('is ') ? `${value} ` : '';
+    return `--${kebab(path.join('.'))}: ${shown}${message}`;
+  });
   throw new UsageError(wrong.join('\n'));
 }
 

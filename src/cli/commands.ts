@@ -137,7 +137,7 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
       ...requestOptions,
     }),
     examples: [
-      'matryoshka create -f cluster.yaml --wait',
+      'matryoshka create -f cluster.yaml --ssh-key ~/.ssh/id_ed25519 --wait',
       'matryoshka create demo --control-planes 192.0.2.11 --workers 192.0.2.12,192.0.2.13 --ssh-key ~/.ssh/demo',
     ],
     run: async ([name], options, io) => (await import('./create.ts')).create(name, options, io),

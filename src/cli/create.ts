@@ -42,11 +42,19 @@ const OPERATION = 'app.kubernetes.io/operation';
 /** Names in the body of fields of `spec.cluster`. */
 const BODY_NAMES: Readonly<Record<string, string>> = { timeout_mins: 'timeoutMins' };
 
+/** Returns the name that was probably meant, as part of a sentence. */
+function meant(key: string, known: readonly string[]): string {
+  const near = known.find((one) => one.toLowerCase() === key.toLowerCase());
+  return near === undefined ? '' : ` (did you mean ${near}?)`;
+}
+
 /** Returns the creation of a KubernetesCluster. Throws CommandFailure that names what REST does not take. */
 function creationOf(object: unknown, from: string): Creation {
   const parsed = objectSchema.safeParse(object);
   if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => `${from}: ${path.join('.')} ${message}`);
+    const wrong = parsed.error.issues.map(({ path, message }) =>
+      path.length === 0 ? `${from}: is not a KubernetesCluster` : `${from}: ${path.join('.')} ${message}`,
+    );
     throw wrongUse(wrong.join('\n'));
   }
   const { metadata, spec } = parsed.data;
@@ -66,7 +74,7 @@ function creationOf(object: unknown, from: string): Creation {
     ...Object.keys(others).map((key) => `spec.${key}`),
     ...Object.keys(body)
       .filter((key) => !(key in known))
-      .map((key) => `spec.cluster.${key}`),
+      .map((key) => `spec.cluster.${key}${meant(key, Object.keys(known))}`),
   ];
   if (unknown.length > 0)
     throw wrongUse(
@@ -83,7 +91,7 @@ async function readObject(path: string, io: Io): Promise<Creation> {
   if (!first) throw wrongUse(`${from}: there is no object in it`);
   if (more.length > 0) throw wrongUse(`${from}: has ${more.length + 1} objects; give one KubernetesCluster`);
   const [error] = first.errors;
-  if (error) throw wrongUse(`${from}: ${error.message.split('\n')[0]}`);
+  if (error) throw wrongUse(`${from}: ${error.message.split('\n')[0]?.replace(/:$/, '')}`);
   return creationOf(first.toJS(), from);
 }
 
@@ -111,6 +119,10 @@ export async function create(name: string | undefined, options: Options, io: Io)
   const body = { ...read?.body, ...flagged(options) };
   if (!LISTS.some((list) => list in body))
     throw wrongUse('--control-planes: is missing; write it like 192.0.2.11, or give a file with -f');
+  if (!('privateSSHKey' in body) && !('credentialsSecret' in body))
+    throw wrongUse(
+      '--ssh-key: is missing; name the file of the private SSH key of the hosts, or a Secret with --credentials-secret',
+    );
   const work = (session: Session) =>
     request(
       session,

@@ -5,7 +5,14 @@ import { allClusters, type Cluster } from './clusters.ts';
 import { readConfigFile } from './config-file.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
-import { authorityOf, type ConnectionOptions, configPathOf, tokenOf, withSession } from './session.ts';
+import {
+  authorityOf,
+  type ConnectionOptions,
+  configPathOf,
+  readNamed,
+  tokenOf,
+  withSession,
+} from './session.ts';
 
 /** A problem of an installation, with the command that fixes it. */
 export interface Finding {
@@ -131,13 +138,19 @@ export async function doctor(
     for (const finding of findings)
       io.print(`problem  ${finding.what}: ${finding.problem}\n         fix: ${finding.fix}`);
   };
-  if (kubeconfig !== undefined) report('the installation', await inspect(kubeconfig, operatorNamespace, now));
+  if (kubeconfig !== undefined) {
+    readNamed(kubeconfig, '--kubeconfig');
+    report('the installation', await inspect(kubeconfig, operatorNamespace, now));
+  }
   const stored = readConfigFile(configPathOf(options));
-  report('your token', tokenProblems(tokenOf(options, stored), now));
+  const ofToken = tokenProblems(tokenOf(options, stored), now);
+  if (ofToken.length > 0) report('your token', ofToken);
   report('the authority of the server', authorityProblems(authorityOf(options, stored), now));
   await withSession(options, async (session) => {
     const clusters = await allClusters(session, allNamespaces ? undefined : session.namespace);
     report('the server answers', []);
+    // Only the server knows whether a token is valid.
+    if (ofToken.length === 0) report('your token', []);
     for (const { cluster } of clusters) report(`cluster ${cluster.metadata.name}`, problemsOf(cluster));
   });
   if (found.length > 0)

@@ -4,6 +4,7 @@ import { listOperations } from '#rest/history.ts';
 import { listClusterHosts, listHosts } from '#rest/hosts.ts';
 import { listSnapshots } from '#rest/read-routes.ts';
 import { allClusters, type Cluster, clusterNamed } from './clusters.ts';
+import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
 import type { Format } from './options.ts';
 import { dataText, tableOf } from './output.ts';
@@ -99,7 +100,14 @@ export function getHosts(name: string | undefined, options: Options, io: Io): Pr
       name === undefined
         ? await allHosts((from) =>
             session.call(listHosts, { params: {}, query: { limit: 500, continue: from } }),
-          )
+          ).catch((error: unknown) => {
+            if (!(error instanceof CommandFailure) || error.exitCode !== EXIT.notAllowed) throw error;
+            throw new CommandFailure(
+              `${error.message}; "matryoshka hosts CLUSTER" prints those of a cluster`,
+              error.exitCode,
+              error.status,
+            );
+          })
         : (await session.call(listClusterHosts, (await clusterNamed(session, name)).address)).items;
     const text = dataText(
       options.output,

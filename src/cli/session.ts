@@ -64,13 +64,18 @@ export function serverUrl(text: string): string {
 
 /** Reads the authority of the server: that of the flag, of the configuration, or of bootstrap. */
 export function authorityOf({ ca }: ConnectionOptions, stored: ConfigFile): string {
-  if (ca !== undefined) return readNamed(ca, '--ca');
+  if (ca !== undefined) {
+    const text = readNamed(ca, '--ca');
+    if (!text.includes('-----BEGIN CERTIFICATE-----'))
+      throw wrongUse(`--ca: ${ca} has no certificate; name a file in PEM form`);
+    return text;
+  }
   if (stored.ca !== undefined) return stored.ca;
   try {
     return readFileSync(CA_FILE, 'utf8');
   } catch {
     throw wrongUse(
-      `the server's certificate cannot be checked; name the file of its authority with --ca (bootstrap writes ${CA_FILE})`,
+      `the server's certificate cannot be checked; name the file of its authority with --ca; ${CA_FILE}, which bootstrap writes, is not there`,
     );
   }
 }

@@ -88,6 +88,27 @@ const SECRET = ['--credentials-secret', 'keys'];
 const hosts = (name: number) => ['--control-planes', `192.0.2.${name}`, '--workers', `192.0.2.${name + 1}`];
 
 describe('without a login', () => {
+  it('prints its version', async () => {
+    expect(await run(['--version'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+
+  it('ends without a word if nobody reads its output', async () => {
+    const child = spawn(process.execPath, [MAIN, 'completion', 'bash'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.push(child);
+    child.stdout.destroy();
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      err += chunk;
+    });
+    const [code] = await once(child, 'close');
+    expect([code, err]).toEqual([0, '']);
+  });
+
   it('names the command that stores server and token', async () => {
     const { code, out, err } = await run(['get']);
     expect([code, out]).toEqual([2, '']);
@@ -155,10 +176,27 @@ describe('with a login', () => {
     ]);
   });
 
+  it('names what was meant by a field of a file that it does not know', async () => {
+    const file = join(home, 'mistyped.yaml');
+    const spec = { cluster: { masterlist: [{ ip: '192.0.2.10' }] } };
+    const object = { apiVersion: 'ecs.yun.com/v1', kind: 'KubernetesCluster', metadata: { name: 'a' }, spec };
+    await writeFile(file, JSON.stringify(object));
+    const { code, err } = await run(['create', '-f', file, ...SECRET]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('spec.cluster.masterlist (did you mean masterList?)'),
+    ]);
+    await writeFile(file, 'a word');
+    expect(await run(['create', '-f', file, ...SECRET])).toMatchObject({
+      code: 2,
+      err: `${file}: is not a KubernetesCluster\n`,
+    });
+  });
+
   it('names wrong flags, arguments and values, each in a line or two', async () => {
     const wrong: [string[], RegExp][] = [
       [['get', '--outptu', 'json'], /unknown option '--outptu'\n\(Did you mean --output\?\)/],
-      [['get', '-o', 'xml'], /^--output: is none of table, wide, json, yaml, name$/],
+      [['get', '-o', 'xml'], /^--output: xml is none of table, wide, json, yaml, name$/],
       [['creat'], /unknown command 'creat'\n\(Did you mean create\?\)/],
       [['create', 'a', ...SECRET], /^--control-planes: is missing/],
       [
@@ -166,9 +204,12 @@ describe('with a login', () => {
         /^--control-planes: 10\.0\.0\.300 is not an IP address/,
       ],
       [['create', '-f', '/none.yaml'], /^--filename: \/none\.yaml cannot be read: ENOENT/],
+      [['create', 'a', ...hosts(10)], /^--ssh-key: is missing; name the file/],
+      [['get', '--ca', '/etc/hostname'], /^--ca: \/etc\/hostname has no certificate/],
+      [['doctor', '--kubeconfig', '/none'], /^--kubeconfig: \/none cannot be read: ENOENT/],
       [['upgrade', 'a'], /^--to: is missing; name a version such as v1\.35\.4$/],
       [['logs'], /missing required argument 'cluster'/],
-      [['delete', 'a', '--timeout', 'soon'], /^--timeout: is not a time; write it like 30m$/],
+      [['delete', 'a', '--timeout', 'soon'], /^--timeout: soon is not a time; write it like 30m$/],
       [['restore'], /^there is no cluster; name one/],
       [['get', '--token-file', '/none'], /^--token-file: \/none cannot be read: ENOENT/],
     ];

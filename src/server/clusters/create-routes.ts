@@ -98,7 +98,7 @@ const MAX_TRIES = 5;
 
 const alreadyThere = (name: string, namespace: string): Error =>
   conflict(
-    `cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`,
+    `cluster "${name}" exists already in namespace "${namespace}"; to ask again, retry it`,
     'cluster-exists',
   );
 const nothingToRetry = (name: string): Error =>
