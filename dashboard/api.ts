@@ -69,7 +69,7 @@ const urlOf = (path: string, query: Query = {}): string => {
   return `${BASE}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Calls a route. Rejects with Refused, or with the error of the network. */
+/** Calls a route, and returns what it answers: JSON, or text. Rejects with Refused, or with the error of the network. */
 export async function call(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
@@ -82,7 +82,8 @@ export async function call(
     ...(signal ? { signal } : {}),
   });
   if (!answer.ok) throw await refusalOf(answer);
-  return answer.json();
+  const isJson = answer.headers.get('content-type')?.includes('json');
+  return isJson ? answer.json() : answer.text();
 }
 
 export interface StreamEvent {

@@ -66,6 +66,7 @@ function Pages({ onLeave }: { onLeave: (why?: string) => void }) {
           </Title>
           <Group gap="sm" wrap="nowrap">
             <form
+              style={{ minWidth: 0 }}
               onSubmit={(event) => {
                 event.preventDefault();
                 setNamespace(draft.trim());
@@ -80,7 +81,7 @@ function Pages({ onLeave }: { onLeave: (why?: string) => void }) {
                 onBlur={() => setNamespace(draft.trim())}
               />
             </form>
-            <Button size="xs" variant="default" onClick={() => onLeave()}>
+            <Button size="xs" variant="default" style={{ flexShrink: 0 }} onClick={() => onLeave()}>
               Log out
             </Button>
           </Group>

@@ -16,14 +16,16 @@ import {
 } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { ageOf, spanOf } from '#base/time-span.ts';
+import { ageOf } from '#base/time-span.ts';
 import { call } from './api.ts';
-import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, regionOf, runningOf } from './cluster.ts';
+import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, runningOf } from './cluster.ts';
 import type { Snapshot } from './clusters-store.ts';
+import { Facts } from './facts.tsx';
 import { History } from './history.tsx';
 import { OperationForm } from './operation-form.tsx';
 import type { OperationKind } from './operation-request.ts';
 import { Timeline } from './timeline.tsx';
+import { useNow } from './use-now.ts';
 
 /** What a user does next, by the reason of condition Stalled. */
 const NEXT: Readonly<Record<string, string>> = {
@@ -83,7 +85,7 @@ function Details({ cluster }: { cluster: Cluster }) {
       {running && (
         <Card withBorder>
           <Title order={3} size="h4">
-            {running.name}, running for {ageOf(running.startedAt, Date.now())}
+            {running.name}, running for <Since time={running.startedAt} />
           </Title>
           <Text size="sm" mb="sm">
             Step: {running.step}
@@ -114,6 +116,11 @@ function Details({ cluster }: { cluster: Cluster }) {
       </Tabs>
     </Stack>
   );
+}
+
+/** Shows how long ago a time was, and counts on. */
+function Since({ time }: { time: string }) {
+  return ageOf(time, useNow());
 }
 
 const CHANGES: readonly (readonly [OperationKind, string])[] = [
@@ -284,37 +291,5 @@ function Conditions({ cluster }: { cluster: Cluster }) {
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
-  );
-}
-
-function Facts({ cluster }: { cluster: Cluster }) {
-  const now = Date.now();
-  const { metadata, status } = cluster;
-  const expire = status?.certificatesExpire;
-  const left = expire === undefined ? Number.NaN : Date.parse(expire) - now;
-  const [newest] = status?.etcdSnapshots?.stored ?? [];
-  const facts: [string, string][] = [
-    ['Namespace', metadata.namespace],
-    ['Region', regionOf(cluster)],
-    ['Age', ageOf(metadata.creationTimestamp, now)],
-    [
-      'Certificates',
-      Number.isNaN(left) ? '' : left < 0 ? `expired ${spanOf(-left)} ago` : `expire in ${spanOf(left)}`,
-    ],
-    ['Newest snapshot', newest ? `${newest.name}, ${ageOf(newest.createdAt, now)} ago` : 'none'],
-  ];
-  return (
-    <Table variant="vertical" maw={600}>
-      <Table.Tbody>
-        {facts
-          .filter(([, value]) => value !== '')
-          .map(([name, value]) => (
-            <Table.Tr key={name}>
-              <Table.Th w={180}>{name}</Table.Th>
-              <Table.Td>{value}</Table.Td>
-            </Table.Tr>
-          ))}
-      </Table.Tbody>
-    </Table>
   );
 }

@@ -33,6 +33,7 @@ export function ListPage({ snapshot }: { snapshot: Snapshot }) {
   const [filter, setFilter] = useState<Filter>('all');
   const deferred = useDeferredValue(search);
   const { clusters } = snapshot;
+  const isRefused = snapshot.refusal !== undefined;
   const shown = useMemo(() => {
     const words = deferred
       .toLowerCase()
@@ -67,9 +68,13 @@ export function ListPage({ snapshot }: { snapshot: Snapshot }) {
         />
       </Group>
       <Text size="sm" role="status">
-        {snapshot.isSynced ? `${shown.length} of ${clusters.size} clusters` : 'Loading…'}
+        {isRefused ? '' : snapshot.isSynced ? `${shown.length} of ${clusters.size} clusters` : 'Loading…'}
       </Text>
-      {snapshot.isSynced || clusters.size > 0 ? <Rows clusters={shown} /> : <Loader aria-label="Loading" />}
+      {isRefused ? null : snapshot.isSynced || clusters.size > 0 ? (
+        <Rows clusters={shown} />
+      ) : (
+        <Loader aria-label="Loading" />
+      )}
     </Stack>
   );
 }

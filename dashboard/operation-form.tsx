@@ -1,11 +1,11 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { call } from './api.ts';
 import type { Cluster } from './cluster.ts';
 import { Dialog } from './dialog.tsx';
 import { type OperationKind, requestOf } from './operation-request.ts';
 import { PlanResult } from './plan-result.tsx';
-import { type FieldSchema, fieldsOf } from './schema.ts';
+import { descriptionOf, type FieldSchema, fieldsOf } from './schema.ts';
 import { SchemaForm, type Values } from './schema-form.tsx';
 import { usePlan } from './use-plan.ts';
 
@@ -23,13 +23,25 @@ export function OperationForm({
   const { namespace, name } = cluster.metadata;
   const [fields, setFields] = useState<readonly FieldSchema[]>();
   const [values, setValues] = useState<Values>(request.initial);
+  const [description, setDescription] = useState('');
   const [typed, setTyped] = useState('');
   const [refusal, setRefusal] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     if (request.schema === undefined) setFields([]);
-    else fieldsOf(request.schema).then(setFields, () => setFields([]));
-  }, [request.schema]);
+    else {
+      const choices = new Map(Object.entries(request.choices ?? {}));
+      const chosen = (field: FieldSchema): FieldSchema => {
+        const of = choices.get(field.name);
+        return of === undefined ? field : { ...field, kind: 'choice', choices: of };
+      };
+      fieldsOf(request.schema).then(
+        (all) => setFields(all.map(chosen)),
+        () => setFields([]),
+      );
+      descriptionOf(request.schema).then(setDescription, () => setDescription(''));
+    }
+  }, [request]);
   // The form replaces whole lists and settings. What somebody else has changed since would be set back.
   const isStale = JSON.stringify(requestOf(kind, cluster)) !== JSON.stringify(request);
   const planned = usePlan(request.method, request.path, { namespace }, values);
@@ -65,6 +77,7 @@ export function OperationForm({
         }}
       >
         <Stack>
+          {description !== '' && <Text size="sm">{description}</Text>}
           {fields && fields.length > 0 && (
             <SchemaForm
               fields={fields}

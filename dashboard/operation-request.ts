@@ -32,6 +32,8 @@ interface Form {
   initial?: (cluster: Cluster) => Values;
   /** What is lost for good; the user types the name of the cluster below it. */
   warning?: string;
+  /** Returns the values from which fields are chosen. */
+  choices?: (cluster: Cluster) => Request['choices'];
 }
 
 const presentHosts = ({ spec: { cluster } }: Cluster): Values =>
@@ -82,6 +84,7 @@ const FORMS: Readonly<Record<Exclude<OperationKind, 'retry' | 'delete'>, Form>> 
     first: ['snapshot', 'confirmDataLossSince'],
     initial: ({ status }) => present({ snapshot: status?.etcdSnapshots?.stored?.[0]?.name }),
     warning: SINCE_SNAPSHOT,
+    choices: ({ status }) => ({ snapshot: (status?.etcdSnapshots?.stored ?? []).map(({ name }) => name) }),
   },
   rollback: { title: 'Undo an unfinished upgrade', route: 'rollback', first: [] },
 };
@@ -103,6 +106,7 @@ export interface Request {
   first: readonly string[];
   initial: Values;
   warning?: string | undefined;
+  choices?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Returns the request of a form, with what it begins with. */
@@ -131,7 +135,7 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
       warning: isDeletion ? ALL_DATA : failed === 'restore' ? SINCE_SNAPSHOT : undefined,
     };
   }
-  const { title, route, first, initial = () => ({}), warning } = FORMS[kind];
+  const { title, route, first, initial = () => ({}), warning, choices } = FORMS[kind];
   return {
     title,
     method: 'POST',
@@ -140,5 +144,6 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
     first,
     initial: initial(cluster),
     warning,
+    choices: choices?.(cluster),
   };
 }

@@ -68,7 +68,7 @@ export function PlanView({ plan }: { plan: Plan }) {
           Hook {name}: ConfigMap {configMap}, {key}
         </Text>
       ))}
-      <List type="ordered" size="sm">
+      <List type="ordered" size="sm" withPadding>
         {plan.steps.map(({ name, hosts }) => (
           <List.Item key={name}>
             {name}{' '}

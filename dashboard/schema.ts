@@ -50,13 +50,30 @@ function kindOf(root: unknown, name: string, schema: Json): FieldSchema['kind'] 
 /** Fields that the page fills in itself. */
 const OWN = new Set(['name', 'namespace', 'region', 'plan', 'retry']);
 
+/** Leaves out sentences about `retry`: the page has a button for it. */
+const forPeople = (description: string): string =>
+  description
+    .split(/(?<=\.)\s+/)
+    .filter((sentence) => !/\bretry\b/i.test(sentence))
+    .join(' ');
+
+function routeIn(root: unknown, operationId: string): unknown {
+  const paths = at(root, 'paths');
+  return Object.values(isJson(paths) ? paths : {})
+    .flatMap((path) => Object.values(isJson(path) ? path : {}))
+    .find((operation) => at(operation, 'operationId') === operationId);
+}
+
+/** Returns what a route does, in a sentence or two. */
+export async function descriptionOf(operationId: string): Promise<string> {
+  const description = at(routeIn(await openApi(), operationId), 'description');
+  return typeof description === 'string' ? forPeople(description) : '';
+}
+
 /** Returns the fields of the body of a route, by its operationId. */
 export async function fieldsOf(operationId: string): Promise<FieldSchema[]> {
   const root = await openApi();
-  const paths = at(root, 'paths');
-  const route = Object.values(isJson(paths) ? paths : {})
-    .flatMap((path) => Object.values(isJson(path) ? path : {}))
-    .find((operation) => at(operation, 'operationId') === operationId);
+  const route = routeIn(root, operationId);
   const content = at(at(at(at(route, 'requestBody'), 'content'), 'application/json'), 'schema');
   const body = resolved(root, content);
   const required = Array.isArray(body['required']) ? body['required'] : [];
@@ -67,7 +84,7 @@ export async function fieldsOf(operationId: string): Promise<FieldSchema[]> {
       return {
         name,
         kind: kindOf(root, name, schema),
-        description: typeof schema['description'] === 'string' ? schema['description'] : '',
+        description: typeof schema['description'] === 'string' ? forPeople(schema['description']) : '',
         choices: Array.isArray(schema['enum']) ? schema['enum'].map(String) : [],
         isRequired: required.includes(name),
       };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { showPage } from './page.fixture.ts';
@@ -115,6 +116,26 @@ describe('forms', () => {
     const cluster = await shown.world.cluster('settled');
     expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('reconfiguring');
     expect(cluster?.spec.cluster.kubeadm).toEqual({ kubelet: { maxPods: 60 } });
+  });
+
+  it('request nothing after somebody else has changed what they replace', async () => {
+    await madeByAlice('contested', { kubeadm: { kubelet: { maxPods: 50 } } });
+    await login();
+    await shown.page.getByRole('link', { name: 'contested' }).click();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Change settings' }).click();
+    const dialog = shown.page.getByRole('dialog');
+    await dialog.getByLabel('Settings of components').fill('{"kubelet": {"maxPods": 60}}');
+    await dialog.getByRole('region', { name: 'Plan' }).waitFor();
+    const { world } = shown;
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: world.namespace, name: 'contested' },
+      { spec: { cluster: { kubeadm: { kubelet: { maxPods: 70 } } } } },
+      { type: 'merge' },
+    );
+    await dialog.getByText('The cluster has changed since this form opened').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Change settings' }).isDisabled()).toBe(true);
   });
 
   it('restore the newest snapshot, only if the loss is confirmed', async () => {

@@ -131,6 +131,24 @@ describe('the list of clusters', () => {
 });
 
 describe('the page of a cluster', () => {
+  it('downloads a kubeconfig, or says why there is none', async () => {
+    await make('opened');
+    await login();
+    await shown.page.getByRole('link', { name: 'opened' }).click();
+    await shown.page.getByRole('tab', { name: 'Facts' }).click();
+    const button = shown.page.getByRole('button', { name: 'Download a kubeconfig' });
+    await button.click();
+    await shown.page.getByText('has no kubeconfig yet').waitFor();
+    expect(await violations()).toEqual([]);
+    // What the server answers for a real cluster is tested elsewhere.
+    await shown.page.route(/\/kubeconfig\?.*expirationSeconds=3600/, (route) =>
+      route.fulfill({ contentType: 'application/yaml', body: 'kind: Config\n' }),
+    );
+    const [download] = await Promise.all([shown.page.waitForEvent('download'), button.click()]);
+    expect(download.suggestedFilename()).toBe('opened.kubeconfig');
+    expect(await readFile(await download.path(), 'utf8')).toBe('kind: Config\n');
+  });
+
   it('shows hosts, conditions with the next step, and facts', async () => {
     await make('facts', { nodeList: [{ ip: '10.9.0.2', name: 'second' }] });
     await report('facts', {
