@@ -14,7 +14,7 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { ageOf } from '#base/time-span.ts';
 import { call } from './api.ts';
@@ -38,12 +38,20 @@ const NEXT: Readonly<Record<string, string>> = {
 
 export function ClusterPage({ id, snapshot }: { id: string; snapshot: Snapshot }) {
   const cluster = snapshot.clusters.get(id);
+  const wasSeen = useRef(false);
+  useEffect(() => {
+    if (cluster) wasSeen.current = true;
+  }, [cluster]);
   if (!cluster)
     return (
       <Stack>
         <Title order={2}>{id}</Title>
         <Text role="status">
-          {snapshot.isSynced ? 'There is no such cluster, or you may not see it.' : 'Loading…'}
+          {!snapshot.isSynced
+            ? 'Loading…'
+            : wasSeen.current
+              ? 'The cluster is deleted.'
+              : 'There is no such cluster, or you may not see it.'}
         </Text>
         <Anchor component={Link} href="/">
           All clusters

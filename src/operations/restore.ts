@@ -122,12 +122,10 @@ export const restore = {
       snapshot: snapshotNameSchema
         .optional()
         .meta({ description: 'Name of the snapshot, from status.etcdSnapshots. Required without retry.' }),
-      confirmDataLossSince: timeSchema
-        .optional()
-        .meta({
-          description:
-            'The time of the snapshot, or an earlier one, such as 2026-11-29T02:00:00Z. Required without retry.',
-        }),
+      confirmDataLossSince: timeSchema.optional().meta({
+        description:
+          'The time of the snapshot, or an earlier one, such as 2026-11-29T02:00:00Z. Required without retry.',
+      }),
       masterList: hostList('The whole list of control planes after the restore; left out: unchanged.'),
       etcdList: hostList(
         'The whole list of hosts of etcd after it, where it has its own; left out: unchanged.',

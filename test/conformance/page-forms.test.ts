@@ -176,6 +176,6 @@ describe('forms', () => {
     await shown.page.getByLabel(/Type doomed to confirm/).fill('doomed');
     await button.click();
     await expect.poll(() => shown.world.cluster('doomed')).toBeUndefined();
-    await shown.page.getByText('There is no such cluster').waitFor();
+    await shown.page.getByText('The cluster is deleted').waitFor();
   });
 });

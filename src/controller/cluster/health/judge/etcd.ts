@@ -118,8 +118,9 @@ function judgeMembers(
 ): Stated {
   const quorum = Math.floor(count / 2) + 1;
   const healthy = count - sick.length - unreported;
-  const borne = Math.max(0, healthy - quorum);
-  const arithmetic = `quorum is ${quorum}, ${borne === 0 ? 'no' : borne} further ${borne === 1 || borne === 0 ? 'loss is' : 'losses are'} borne`;
+  const tolerance = Math.max(0, healthy - quorum);
+  // Source: etcd.io, FAQ, What is failure tolerance?
+  const arithmetic = `quorum is ${quorum}, ${tolerance === 0 ? 'no other' : `${tolerance} more`} may fail`;
   if (sick.length > 0) {
     const which = named(sick.map(({ name, how }) => (how === undefined ? name : `${name} (${how})`)));
     const message = `${healthy} of ${count} members ${isAre(healthy)} healthy, ${arithmetic}; not healthy: ${which}`;

@@ -178,53 +178,48 @@ describe('ControlPlaneHealthy', () => {
 
 describe('EtcdHealthy', () => {
   it.each<[string, Partial<Seen>, Expected[], string]>([
-    [
-      'all are',
-      {},
-      hosts,
-      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
-    ],
+    ['all are', {}, hosts, 'True AllHealthy: every member is healthy: 3, quorum is 2, 1 more may fail'],
     [
       'one pod is not Ready',
       { etcdPods: [pod(1), pod(2), pod(3, false)] },
       hosts,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n3',
     ],
     [
       'a pod is missing',
       { etcdPods: [pod(1), pod(2)] },
       hosts,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n3',
     ],
     [
       'the node of one is away, though its pod was Ready',
       { nodes: [node(1), node(2, false), node(3), node(4)] },
       hosts,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n2',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n2',
     ],
     [
       'a member leaves and is gone already',
       { etcdPods: [pod(1)] },
       [host(1), host(2, { joined: false, leaving: true })],
-      'True AllHealthy: every member is healthy: 1, quorum is 1, no further loss is borne',
+      'True AllHealthy: every member is healthy: 1, quorum is 1, no other may fail',
     ],
     [
       'a member leaves and is down',
       { etcdPods: [pod(1), pod(2), pod(3, false)] },
       [host(1), host(2), host(3, { joined: false, leaving: true })],
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n3',
     ],
     [
       'an operation has moved one away',
       { etcdPods: [pod(1), pod(2)], changing: true },
       hosts,
-      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no other may fail',
     ],
     [
       'one fails during an operation',
       { etcdPods: [pod(1), pod(2), pod(3, false)], changing: true },
       hosts,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n3',
     ],
     [
       'members have hosts of their own',
@@ -236,25 +231,25 @@ describe('EtcdHealthy', () => {
       'they answer every control plane',
       { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6, 7])], etcdPods: [] },
       external,
-      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
+      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 more may fail',
     ],
     [
       'one does not answer one of two control planes',
       { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6], [7])], etcdPods: [] },
       external,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n7 (to n2: does not answer)',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n7 (to n2: does not answer)',
     ],
     [
       'one of them leads',
       { nodes: [withLeader(6, reporter(1, [5, 6, 7])), withLeader(6, reporter(2, [5, 6, 7]))], etcdPods: [] },
       external,
-      'True AllHealthy: every member is healthy: 3, n6 leads, quorum is 2, 1 further loss is borne',
+      'True AllHealthy: every member is healthy: 3, n6 leads, quorum is 2, 1 more may fail',
     ],
     [
       'two say that they lead',
       { nodes: [withLeader(6, reporter(1, [5, 6, 7])), withLeader(5, reporter(2, [5, 6, 7]))], etcdPods: [] },
       external,
-      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
+      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 more may fail',
     ],
     [
       'one beside its control plane raises an alarm, though its pod is well',
@@ -266,13 +261,13 @@ describe('EtcdHealthy', () => {
         ],
       },
       hosts,
-      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3 (ALARM NOSPACE)',
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no other may fail; not healthy: n3 (ALARM NOSPACE)',
     ],
     [
       'an operation has moved one away that its control plane lately told of',
       { nodes: [reporter(3, [], [3])], etcdPods: [pod(1), pod(2)], changing: true },
       hosts,
-      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no other may fail',
     ],
     [
       'it takes no writes',
@@ -296,7 +291,7 @@ describe('EtcdHealthy', () => {
       'an operation moves them to hosts of their own',
       { nodes: [reporter(1, [5, 6])], etcdPods: [], changing: true },
       external,
-      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no other may fail',
     ],
     [
       'no API server reaches it',
