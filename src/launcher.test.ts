@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const LAUNCHER = join(import.meta.dirname, 'launcher.ts');
-const NOBODY = 65534;
+const OTHER_USER = 65534;
 let home: string;
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'home-'));
@@ -23,7 +23,7 @@ it('keeps compiled code in the cache directory of the user', async () => {
 });
 
 it.runIf(process.getuid?.() === 0)('neither reads nor writes the cache of another user', async () => {
-  await chown(home, NOBODY, NOBODY);
+  await chown(home, OTHER_USER, OTHER_USER);
   expect(await help()).toContain('Usage: matryoshka');
   expect(await readdir(home)).toEqual([]);
 });
@@ -32,7 +32,7 @@ it.runIf(process.getuid?.() === 0)('does not use a directory that another user h
   const chosen = join(home, 'chosen');
   const theirs = join(chosen, 'matryoshka/compiled');
   await mkdir(theirs, { recursive: true });
-  await chown(theirs, NOBODY, NOBODY);
+  await chown(theirs, OTHER_USER, OTHER_USER);
   await help({ XDG_CACHE_HOME: chosen });
   expect(await readdir(theirs)).toEqual([]);
   await chown(theirs, 0, 0);

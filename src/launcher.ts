@@ -7,7 +7,7 @@ const { HOME: home = '', XDG_CACHE_HOME: chosen = '' } = process.env;
 /** Permission bits by which another user could write. */
 const OF_OTHERS = 0o022;
 
-/** Whether nobody but the user of this process writes to a directory. With `sudo`, the home directory is another user's. */
+/** Whether only the user of this process can write to a directory. With `sudo`, the home directory is another user's. */
 function isOwn(path: string): boolean {
   const { uid, mode } = lstatSync(path);
   return uid === process.getuid?.() && (mode & OF_OTHERS) === 0;

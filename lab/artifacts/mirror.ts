@@ -4,6 +4,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import pMap from 'p-map';
 import { z } from 'zod';
 import { download } from '#artifacts/download.ts';
+import { PARALLEL } from '#artifacts/source.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Say } from './progress.ts';
 import released from './released.json' with { type: 'json' };
@@ -16,8 +17,6 @@ export const Released = z.record(
 export type Released = z.infer<typeof Released>;
 export const releasedFiles: Released = Released.parse(released);
 
-/** Parallel downloads; more do not use a connection better. */
-const AT_ONCE = 4;
 /** Without a terminal, the progress is a line at this interval. */
 const LINE_MS = 10_000;
 const MIB = 1024 * 1024;
@@ -66,7 +65,7 @@ export async function downloadFrom(
           refusals.push(`${path} is built instead: ${messageOf(error)}`);
         }
       },
-      { concurrency: AT_ONCE },
+      { concurrency: PARALLEL },
     );
   } finally {
     bar.stop();

@@ -95,7 +95,7 @@ describe('without a login', () => {
     });
   });
 
-  it('ends without a word if nobody reads its output', async () => {
+  it('prints no error if the reader of its output ends', async () => {
     const child = spawn(process.execPath, [MAIN, 'completion', 'bash'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -118,7 +118,7 @@ describe('forms', () => {
     expect(cluster?.spec.cluster.kubeadm).toEqual({ kubelet: { maxPods: 60 } });
   });
 
-  it('request nothing after somebody else has changed what they replace', async () => {
+  it('refuse a request after another change of what they replace', async () => {
     await madeByAlice('contested', { kubeadm: { kubelet: { maxPods: 50 } } });
     await login();
     await shown.page.getByRole('link', { name: 'contested' }).click();

@@ -140,7 +140,7 @@ describe('the page of a cluster', () => {
     await button.click();
     await shown.page.getByText('has no kubeconfig yet').waitFor();
     expect(await violations()).toEqual([]);
-    // What the server answers for a real cluster is tested elsewhere.
+    // `user-kubeconfig.api.test.ts` tests what the server answers for a real cluster.
     await shown.page.route(/\/kubeconfig\?.*expirationSeconds=3600/, (route) =>
       route.fulfill({ contentType: 'application/yaml', body: 'kind: Config\n' }),
     );
