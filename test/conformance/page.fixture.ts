@@ -17,6 +17,9 @@ const CHROMIUM = '/usr/bin/chromium';
 const INSTALL_MS = 600_000;
 /** Time for an element to appear, beside other tests. */
 const WAIT_MS = 10_000;
+/** Colours of a transition that runs are not those of the page: axe would measure a contrast between them. */
+const TRANSITIONS_END =
+  'Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished)).then(() => undefined)';
 const findings = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 
 /** The web page in a real browser, against a real server and API server. */
@@ -116,6 +119,7 @@ export function showPage() {
     async violations(): Promise<string[]> {
       // The policy of the page allows no inline script. The debugger is not bound by it.
       await page.evaluate(axe.source);
+      await page.evaluate(TRANSITIONS_END);
       const found = findings.parse(await page.evaluate('axe.run().then(({ violations }) => violations)'));
       return found.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
