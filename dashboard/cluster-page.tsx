@@ -23,7 +23,8 @@ import type { Snapshot } from './clusters-store.ts';
 import { Facts } from './facts.tsx';
 import { History } from './history.tsx';
 import { OperationForm } from './operation-form.tsx';
-import type { OperationKind } from './operation-request.ts';
+import { CHANGES, type OperationKind } from './operation-request.ts';
+import { titleOf } from './operation-titles.ts';
 import { Timeline } from './timeline.tsx';
 import { useNow } from './use-now.ts';
 
@@ -93,7 +94,7 @@ function Details({ cluster }: { cluster: Cluster }) {
       {running && (
         <Card withBorder>
           <Title order={3} size="h4">
-            {running.name}, running for <Since time={running.startedAt} />
+            {titleOf(running.name)}, running for <Since time={running.startedAt} />
           </Title>
           <Text size="sm" mb="sm">
             Step: {running.step}
@@ -130,20 +131,6 @@ function Details({ cluster }: { cluster: Cluster }) {
 function Since({ time }: { time: string }) {
   return ageOf(time, useNow());
 }
-
-const CHANGES: readonly (readonly [OperationKind, string])[] = [
-  ['scaleUp', 'Add hosts'],
-  ['scaleDown', 'Remove hosts'],
-  ['replace', 'Replace a host'],
-  ['update', 'Upgrade'],
-  ['reconfigure', 'Change settings'],
-  ['renew', 'Renew certificates'],
-  ['rotate', 'Rotate keys'],
-  ['repair', 'Repair'],
-  ['snapshot', 'Save a snapshot'],
-  ['restore', 'Restore a snapshot'],
-  ['rollback', 'Undo an upgrade'],
-];
 
 /** Buttons for operations. Each opens a form that shows the plan before anything begins. */
 function Actions({ cluster }: { cluster: Cluster }) {
@@ -186,9 +173,9 @@ function Actions({ cluster }: { cluster: Cluster }) {
             <Button disabled={running !== undefined}>Change</Button>
           </Menu.Target>
           <Menu.Dropdown>
-            {CHANGES.map(([kind, label]) => (
+            {CHANGES.map(({ kind, title }) => (
               <Menu.Item key={kind} onClick={() => setForm(kind)}>
-                {label}
+                {title}
               </Menu.Item>
             ))}
             <Menu.Divider />
@@ -200,8 +187,8 @@ function Actions({ cluster }: { cluster: Cluster }) {
       </Group>
       {running && (
         <Text size="xs" c="dimmed">
-          {running.requestedBy ?? 'The operator'} runs {running.name}. You can change the cluster when it
-          ends.
+          {titleOf(running.name)} runs, requested by {running.requestedBy ?? 'the operator'}. You can change
+          the cluster when it ends.
         </Text>
       )}
       {refusal !== undefined && (

@@ -1,5 +1,7 @@
 /** Clusters as the page reads them. Fields that an older server does not have are absent. */
 
+import { isRecord } from './json.ts';
+
 export interface Host {
   ip: string;
   name?: string;
@@ -59,9 +61,6 @@ export interface Cluster {
     etcdSnapshots?: { stored?: { name: string; createdAt: string }[] };
   };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 /** Whether the data of an event are a cluster. */
 export function isCluster(value: unknown): value is Cluster {

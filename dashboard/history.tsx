@@ -4,6 +4,8 @@ import { ageOf } from '#base/time-span.ts';
 import { call } from './api.ts';
 import { type Cluster, pathOf } from './cluster.ts';
 import { Dialog } from './dialog.tsx';
+import { isRecord } from './json.ts';
+import { titleOf } from './operation-titles.ts';
 
 interface Entry {
   id: string;
@@ -15,8 +17,6 @@ interface Entry {
   message?: string;
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 const isEntry = (value: unknown): value is Entry =>
   isRecord(value) && typeof value['id'] === 'string' && typeof value['operation'] === 'string';
 const entriesIn = (answer: unknown): Entry[] =>
@@ -63,7 +63,7 @@ export function History({ cluster }: { cluster: Cluster }) {
           <Table.Tbody>
             {entries.map((entry) => (
               <Table.Tr key={entry.id}>
-                <Table.Td>{entry.operation}</Table.Td>
+                <Table.Td>{titleOf(entry.operation)}</Table.Td>
                 <Table.Td>{entry.result}</Table.Td>
                 <Table.Td>{ageOf(entry.startedAt, now)} ago</Table.Td>
                 <Table.Td>{entry.endedAt ? ageOf(entry.startedAt, Date.parse(entry.endedAt)) : ''}</Table.Td>
@@ -73,7 +73,7 @@ export function History({ cluster }: { cluster: Cluster }) {
                   <Button
                     size="xs"
                     variant="default"
-                    aria-label={`Log of ${entry.operation} ${entry.id}`}
+                    aria-label={`Log of ${titleOf(entry.operation)}, ${entry.id}`}
                     onClick={() => setOpen(entry)}
                   >
                     Log
@@ -115,7 +115,7 @@ function LogDialog({
   const wanted = search.toLowerCase();
   const lines = (text ?? '').split('\n').filter((line) => line.toLowerCase().includes(wanted));
   return (
-    <Dialog onClose={onClose} size="xl" title={`Log of ${entry.operation} ${entry.id}`}>
+    <Dialog onClose={onClose} size="xl" title={`Log of ${titleOf(entry.operation)}, ${entry.id}`}>
       <TextInput
         aria-label="Search in the log"
         placeholder="Search in the log"

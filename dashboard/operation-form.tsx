@@ -43,8 +43,12 @@ export function OperationForm({
     }
   }, [request]);
   // The form replaces whole lists and settings. What somebody else has changed since would be set back.
-  const isStale = JSON.stringify(requestOf(kind, cluster)) !== JSON.stringify(request);
-  const planned = usePlan(request.method, request.path, { namespace }, values);
+  const present = requestOf(kind, cluster);
+  const isStale =
+    JSON.stringify([present.path, present.replaces]) !== JSON.stringify([request.path, request.replaces]);
+  const awaitsChange =
+    request.needsChange !== undefined && JSON.stringify(values) === JSON.stringify(request.initial);
+  const planned = usePlan(request.method, awaitsChange ? undefined : request.path, { namespace }, values);
   const isFinal = request.warning !== undefined;
   const { plan, problems, isBusy: isPlanning } = planned;
   const isPossible =
@@ -87,6 +91,7 @@ export function OperationForm({
               onChange={setValues}
             />
           )}
+          {awaitsChange && <Text size="sm">{request.needsChange}</Text>}
           <PlanResult
             planned={planned}
             fields={fields}

@@ -1,4 +1,6 @@
 import { type Cluster, pathOf } from './cluster.ts';
+import { at } from './json.ts';
+import { titleOf } from './operation-titles.ts';
 import type { Values } from './schema-form.tsx';
 
 /** Requests for operations, and the fields of their forms. */
@@ -24,12 +26,17 @@ const ALL_DATA = 'All hosts are reset, with all data of the cluster.';
 const SINCE_SNAPSHOT = 'Everything that was written to the API of the cluster since the snapshot is lost.';
 
 interface Form {
-  title: string;
-  route: string;
+  kind: OperationKind;
+  /** Its name in the API. */
+  operation: string;
   /** Fields that come first. */
   first: readonly string[];
   /** Returns what the form begins with. Default: it is empty. */
   initial?: (cluster: Cluster) => Values;
+  /** Whether the request replaces all that the form begins with. */
+  isWhole?: true;
+  /** What the user does first. There is no plan of a form as it begins. */
+  needsChange?: string;
   /** What is lost for good; the user types the name of the cluster below it. */
   warning?: string;
   /** Returns the values from which fields are chosen. */
@@ -42,10 +49,6 @@ const presentHosts = ({ spec: { cluster } }: Cluster): Values =>
 const present = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-const at = (value: unknown, key: string): unknown => (isRecord(value) ? value[key] : undefined);
-
 /** Returns the settings that the cluster has. A spec without them leaves those as they are that were applied last. */
 function kubeadmOf({ spec, metadata }: Cluster): unknown {
   if (spec.cluster.kubeadm !== undefined) return spec.cluster.kubeadm;
@@ -57,45 +60,59 @@ function kubeadmOf({ spec, metadata }: Cluster): unknown {
   }
 }
 
-const FORMS: Readonly<Record<Exclude<OperationKind, 'retry' | 'delete'>, Form>> = {
-  scaleUp: { title: 'Add hosts', route: 'scaleup', first: ['nodeList', 'masterList'], initial: presentHosts },
-  scaleDown: {
-    title: 'Remove hosts',
-    route: 'scaledown',
+const FORMS: readonly Form[] = [
+  {
+    kind: 'scaleUp',
+    operation: 'scale-up',
     first: ['nodeList', 'masterList'],
     initial: presentHosts,
+    isWhole: true,
+    needsChange: 'Add a line for each new host.',
   },
-  replace: { title: 'Replace a host', route: 'replace', first: ['from', 'to'] },
-  update: { title: 'Upgrade Kubernetes', route: 'update', first: ['kubeVersion'] },
-  reconfigure: {
-    title: 'Change settings',
-    route: 'reconfigure',
+  {
+    kind: 'scaleDown',
+    operation: 'scale-down',
+    first: ['nodeList', 'masterList'],
+    initial: presentHosts,
+    isWhole: true,
+    needsChange: 'Remove the lines of hosts that leave.',
+  },
+  { kind: 'replace', operation: 'replace', first: ['from', 'to'] },
+  { kind: 'update', operation: 'update', first: ['kubeVersion'] },
+  {
+    kind: 'reconfigure',
+    operation: 'reconfigure',
     first: ['kubeadm', 'network'],
     // The request takes all settings, so those that are left out would be set back.
     initial: (cluster) => present({ kubeadm: kubeadmOf(cluster), network: cluster.spec.addons?.network }),
+    isWhole: true,
   },
-  renew: { title: 'Renew certificates', route: 'renew', first: [] },
-  rotate: { title: 'Rotate keys', route: 'rotate', first: [] },
-  repair: { title: 'Repair hosts', route: 'repair', first: [] },
-  snapshot: { title: 'Save a snapshot of etcd', route: 'snapshot', first: [] },
-  restore: {
-    title: 'Restore a snapshot',
-    route: 'restore',
+  { kind: 'renew', operation: 'renew', first: [] },
+  { kind: 'rotate', operation: 'rotate', first: [] },
+  { kind: 'repair', operation: 'repair', first: [] },
+  { kind: 'snapshot', operation: 'snapshot', first: [] },
+  {
+    kind: 'restore',
+    operation: 'restore',
     first: ['snapshot', 'confirmDataLossSince'],
     initial: ({ status }) => present({ snapshot: status?.etcdSnapshots?.stored?.[0]?.name }),
     warning: SINCE_SNAPSHOT,
     choices: ({ status }) => ({ snapshot: (status?.etcdSnapshots?.stored ?? []).map(({ name }) => name) }),
   },
-  rollback: { title: 'Undo an unfinished upgrade', route: 'rollback', first: [] },
-};
+  { kind: 'rollback', operation: 'rollback', first: [] },
+];
 
-/** Routes of operations by their names in status, for a retry. */
+/** The forms that a cluster offers, in the order of the menu. */
+export const CHANGES = FORMS.map(({ kind, operation }) => ({ kind, title: titleOf(operation) }));
+
+/** Routes of operations whose names differ from them. */
 const ROUTES: Readonly<Record<string, string>> = {
   create: '',
   'scale-up': '/scaleup',
   'scale-down': '/scaledown',
   'move-etcd': '/etcd/move',
 };
+const routeOf = (operation: string): string => ROUTES[operation] ?? `/${operation}`;
 
 export interface Request {
   title: string;
@@ -105,6 +122,9 @@ export interface Request {
   schema: string | undefined;
   first: readonly string[];
   initial: Values;
+  /** What the request replaces as a whole. */
+  replaces?: Values | undefined;
+  needsChange?: string | undefined;
   warning?: string | undefined;
   choices?: Readonly<Record<string, readonly string[]>> | undefined;
 }
@@ -114,7 +134,7 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
   const path = pathOf(cluster);
   if (kind === 'delete')
     return {
-      title: 'Delete the cluster',
+      title: titleOf('delete'),
       method: 'DELETE',
       path,
       schema: undefined,
@@ -126,23 +146,28 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
     const failed = cluster.status?.operation?.name ?? '';
     const isDeletion = failed === 'delete';
     return {
-      title: `Retry ${failed}`,
+      title: `Retry: ${titleOf(failed)}`,
       method: isDeletion ? 'DELETE' : 'POST',
-      path: isDeletion ? path : `${path}${ROUTES[failed] ?? `/${failed}`}`,
+      path: isDeletion ? path : `${path}${routeOf(failed)}`,
       schema: undefined,
       first: [],
       initial: { retry: true },
       warning: isDeletion ? ALL_DATA : failed === 'restore' ? SINCE_SNAPSHOT : undefined,
     };
   }
-  const { title, route, first, initial = () => ({}), warning, choices } = FORMS[kind];
+  const form = FORMS.find((one) => one.kind === kind);
+  if (!form) throw new Error(`There is no form for ${kind}.`);
+  const { operation, first, initial = () => ({}), isWhole, needsChange, warning, choices } = form;
+  const begins = initial(cluster);
   return {
-    title,
+    title: titleOf(operation),
     method: 'POST',
-    path: `${path}/${route}`,
+    path: `${path}${routeOf(operation)}`,
     schema: kind,
     first,
-    initial: initial(cluster),
+    initial: begins,
+    replaces: isWhole && begins,
+    needsChange,
     warning,
     choices: choices?.(cluster),
   };

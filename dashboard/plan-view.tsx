@@ -1,5 +1,6 @@
 import { Alert, List, Stack, Table, Text, Title } from '@mantine/core';
 import type { FieldProblem } from './api.ts';
+import { isRecord } from './json.ts';
 
 export interface Plan {
   operation: string;
@@ -13,9 +14,6 @@ export interface Plan {
   refusals: FieldProblem[];
   warnings: FieldProblem[];
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 /** Whether a value is a plan, as a dry run answers it. */
 export const isPlan = (value: unknown): value is Plan =>

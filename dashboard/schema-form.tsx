@@ -51,6 +51,9 @@ const LABELS: Readonly<Record<string, string>> = {
   kubeadm: 'Settings of components',
   network: 'Program of the pod network',
   snapshot: 'Snapshot',
+  drain: 'Eviction of pods',
+  upgrade: 'Pace of the upgrade',
+  allowEmpty: 'Remove the last worker too',
   confirmDataLossSince: 'Time since which changes may be lost',
 };
 

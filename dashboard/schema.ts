@@ -1,5 +1,7 @@
 /** The schema of a request's body, from the OpenAPI document of the server. */
 
+import { at, isRecord, type Json } from './json.ts';
+
 export interface FieldSchema {
   name: string;
   kind: 'text' | 'secret' | 'choice' | 'switch' | 'number' | 'hosts' | 'host' | 'json';
@@ -7,11 +9,6 @@ export interface FieldSchema {
   choices: readonly string[];
   isRequired: boolean;
 }
-
-type Json = Readonly<Record<string, unknown>>;
-const isJson = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const at = (value: unknown, key: string): unknown => (isJson(value) ? value[key] : undefined);
 
 let document: Promise<unknown> | undefined;
 const openApi = (): Promise<unknown> => {
@@ -28,14 +25,14 @@ const openApi = (): Promise<unknown> => {
 /** Follows `$ref` to the components of the document. */
 function resolved(root: unknown, schema: unknown): Json {
   const reference = at(schema, '$ref');
-  if (typeof reference !== 'string') return isJson(schema) ? schema : {};
+  if (typeof reference !== 'string') return isRecord(schema) ? schema : {};
   const parts = reference.replace('#/', '').split('/');
-  const { description } = isJson(schema) ? schema : {};
+  const { description } = isRecord(schema) ? schema : {};
   const target = parts.reduce<unknown>(at, root);
   return { ...resolved(root, target), ...(description === undefined ? {} : { description }) };
 }
 
-const hasIp = (schema: Json): boolean => isJson(at(at(schema, 'properties'), 'ip'));
+const hasIp = (schema: Json): boolean => isRecord(at(at(schema, 'properties'), 'ip'));
 
 function kindOf(root: unknown, name: string, schema: Json): FieldSchema['kind'] {
   if (name === 'privateSSHKey') return 'secret';
@@ -43,7 +40,7 @@ function kindOf(root: unknown, name: string, schema: Json): FieldSchema['kind'] 
   if (schema['type'] === 'boolean') return 'switch';
   if (schema['type'] === 'integer' || schema['type'] === 'number') return 'number';
   if (schema['type'] === 'array' && hasIp(resolved(root, schema['items']))) return 'hosts';
-  if (schema['type'] === 'object' || isJson(schema['properties'])) return hasIp(schema) ? 'host' : 'json';
+  if (schema['type'] === 'object' || isRecord(schema['properties'])) return hasIp(schema) ? 'host' : 'json';
   return schema['type'] === 'array' ? 'json' : 'text';
 }
 
@@ -59,8 +56,8 @@ const forPeople = (description: string): string =>
 
 function routeIn(root: unknown, operationId: string): unknown {
   const paths = at(root, 'paths');
-  return Object.values(isJson(paths) ? paths : {})
-    .flatMap((path) => Object.values(isJson(path) ? path : {}))
+  return Object.values(isRecord(paths) ? paths : {})
+    .flatMap((path) => Object.values(isRecord(path) ? path : {}))
     .find((operation) => at(operation, 'operationId') === operationId);
 }
 
@@ -70,14 +67,14 @@ export async function descriptionOf(operationId: string): Promise<string> {
   return typeof description === 'string' ? forPeople(description) : '';
 }
 
-/** Returns the fields of the body of a route, by its operationId. */
+/** Returns the fields of the body of a route, by its operationId. One with a single choice is left out. */
 export async function fieldsOf(operationId: string): Promise<FieldSchema[]> {
   const root = await openApi();
   const route = routeIn(root, operationId);
   const content = at(at(at(at(route, 'requestBody'), 'content'), 'application/json'), 'schema');
   const body = resolved(root, content);
   const required = Array.isArray(body['required']) ? body['required'] : [];
-  return Object.entries(isJson(body['properties']) ? body['properties'] : {})
+  return Object.entries(isRecord(body['properties']) ? body['properties'] : {})
     .filter(([name]) => !OWN.has(name))
     .map(([name, value]) => {
       const schema = resolved(root, value);
@@ -88,5 +85,6 @@ export async function fieldsOf(operationId: string): Promise<FieldSchema[]> {
         choices: Array.isArray(schema['enum']) ? schema['enum'].map(String) : [],
         isRequired: required.includes(name),
       };
-    });
+    })
+    .filter(({ kind, choices }) => kind !== 'choice' || choices.length > 1);
 }

@@ -1,7 +1,8 @@
 import { Alert, Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { follow, type StreamState } from './api.ts';
+import { call, follow, type StreamState } from './api.ts';
 import { type Cluster, pathOf } from './cluster.ts';
+import { at, isRecord } from './json.ts';
 
 interface RunEvent {
   event: string;
@@ -42,12 +43,28 @@ function after(before: Progress, { event, attempt, step, task, host, message }: 
   return { ...progress, hosts: new Map(progress.hosts).set(host, { task, event, message }) };
 }
 
-/** Shows the steps of an operation, and the present task of each host, live. */
+/** Returns the names of the steps of a plan, from the record of its operation. */
+function stepsIn(answer: unknown): string[] {
+  const steps = at(at(answer, 'plan'), 'steps');
+  return (Array.isArray(steps) ? steps : [])
+    .filter(isRecord)
+    .flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+}
+
+/** Returns the steps after the last one that has begun. Playbooks of the user are not in the plan's steps. */
+function stepsAfter(planned: readonly string[], begun: readonly string[]): string[] {
+  const last = Math.max(-1, ...begun.map((step) => planned.lastIndexOf(step)));
+  return planned.slice(last + 1);
+}
+
+/** Shows the steps of an operation, those to come too, and the present task of each host, live. */
 export function Timeline({ cluster, operation }: { cluster: Cluster; operation: string }) {
   const [progress, setProgress] = useState(NOTHING);
   const [state, setState] = useState<StreamState>('live');
   const [refusal, setRefusal] = useState<string>();
-  const path = `${pathOf(cluster)}/operations/${operation}/events`;
+  const [planned, setPlanned] = useState<string[]>([]);
+  const record = `${pathOf(cluster)}/operations/${operation}`;
+  const path = `${record}/events`;
   const { namespace } = cluster.metadata;
   useEffect(() => {
     const abort = new AbortController();
@@ -64,6 +81,15 @@ export function Timeline({ cluster, operation }: { cluster: Cluster; operation: 
     ).catch((error: unknown) => setRefusal(error instanceof Error ? error.message : String(error)));
     return () => abort.abort();
   }, [path, namespace]);
+  useEffect(() => {
+    const abort = new AbortController();
+    call('GET', record, { query: { namespace }, signal: abort.signal }).then(
+      (answer) => setPlanned(stepsIn(answer)),
+      // Without its plan the operation is followed all the same.
+      () => setPlanned([]),
+    );
+    return () => abort.abort();
+  }, [record, namespace]);
   return (
     <Stack gap="sm">
       {refusal !== undefined && (
@@ -87,6 +113,12 @@ export function Timeline({ cluster, operation }: { cluster: Cluster; operation: 
             {step}
           </Badge>
         ))}
+        {progress.end === undefined &&
+          stepsAfter(planned, progress.steps).map((step) => (
+            <Badge key={`later ${step}`} role="listitem" variant="default" aria-label={`${step}, not begun`}>
+              {step}
+            </Badge>
+          ))}
       </Group>
       <Table>
         <Table.Thead>

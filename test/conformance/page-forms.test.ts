@@ -46,8 +46,10 @@ describe('forms', () => {
     await shown.page.getByRole('link', { name: 'from-page' }).click();
     await shown.page.getByRole('button', { name: 'Change' }).click();
     await shown.page.getByRole('menuitem', { name: 'Add hosts' }).click();
-    await shown.page.getByLabel('Workers').fill('10.9.0.51 fifty-one');
     const dialog = shown.page.getByRole('dialog');
+    await dialog.getByText('Add a line for each new host.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Add hosts' }).isDisabled()).toBe(true);
+    await shown.page.getByLabel('Workers').fill('10.9.0.51 fifty-one');
     await dialog.getByRole('region', { name: 'Plan' }).waitFor();
     await dialog.getByRole('cell', { name: '10.9.0.51' }).waitFor();
     expect(await violations()).toEqual([]);
@@ -82,7 +84,7 @@ describe('forms', () => {
     await login();
     await shown.page.getByRole('link', { name: 'upgraded' }).click();
     await shown.page.getByRole('button', { name: 'Change' }).click();
-    await shown.page.getByRole('menuitem', { name: 'Upgrade', exact: true }).click();
+    await shown.page.getByRole('menuitem', { name: 'Upgrade Kubernetes' }).click();
     const dialog = shown.page.getByRole('dialog');
     const version = dialog.getByLabel('Kubernetes version');
     await version.fill('v1.40.0');
@@ -153,6 +155,9 @@ describe('forms', () => {
     await dialog.getByLabel('Time since which changes may be lost').fill(createdAt);
     await dialog.getByRole('region', { name: 'Plan' }).waitFor();
     expect(await violations()).toEqual([]);
+    // A scheduled snapshot that arrives meanwhile changes nothing of what is requested.
+    const newer = { name: '20261129t030000z-8', createdAt: '2026-11-29T03:00:00.000Z', size: 1 };
+    await report('restored', { message: 'seen', etcdSnapshots: { stored: [newer, ...stored] } });
     const button = dialog.getByRole('button', { name: 'Restore a snapshot' });
     expect(await button.isDisabled()).toBe(true);
     await dialog.getByLabel(/Type restored to confirm/).fill('restored');

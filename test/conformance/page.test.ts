@@ -190,10 +190,19 @@ describe('the page of a cluster', () => {
       await shown.world.call(token, 'POST', path, line, { 'content-type': 'application/x-ndjson' });
       offset += Buffer.byteLength(line);
     };
+    // `test/conformance/requests.test.ts` and others read real records.
+    await shown.page.route(new RegExp(`/operations/${id}\\?`), (route) => {
+      const steps = ['Prepare hosts', 'Start control plane'].map((name) => ({ name, hosts: [] }));
+      return route.fulfill({ json: { id, plan: { hosts: [], steps } } });
+    });
     await login();
     await shown.page.getByRole('link', { name: 'live', exact: true }).click();
-    await shown.page.getByText('bob runs create').waitFor();
+    await shown.page.getByText('Create runs, requested by bob.').waitFor();
+    const later = (step: string) => shown.page.getByRole('listitem', { name: `${step}, not begun` });
+    await later('Prepare hosts').waitFor();
     await log({ event: 'play', play: 'Prepare hosts' });
+    await later('Prepare hosts').waitFor({ state: 'detached' });
+    await later('Start control plane').waitFor();
     await log({ event: 'start', host: '10.9.0.1', task: 'Install the runtime' });
     await shown.page.getByRole('listitem').filter({ hasText: 'Prepare hosts' }).waitFor();
     await shown.page.getByRole('cell', { name: 'Install the runtime' }).waitFor();
