@@ -40,6 +40,13 @@ export const ofKeys: readonly Mutant[] = [
     witness: rotated('keeps the former key of encryption'),
   },
   {
+    name: 'pods keep tokens by the former signing key',
+    file: 'ansible/roles/rotate/files/kubelet.sh',
+    from: '\nrestart_kubelet\n',
+    to: '\n',
+    witness: rotated('restarts a kubelet that runs, and waits until it serves'),
+  },
+  {
     name: 'only one external member gets the snapshot',
     file: 'src/operations/restore.ts',
     from: 'all.some(isExternalEtcd) ? isExternalEtcd(host) :',
