@@ -12,6 +12,8 @@ export interface Auth {
   personOf(authorization: string | undefined): Promise<User>;
   /** Throws HttpError 403 with the same text whether or not the object exists. */
   allow(person: User, permission: Permission): Promise<void>;
+  /** Whether the user has a permission, for an answer that says less without it. */
+  may(person: User, permission: Permission): Promise<boolean>;
   /** Throws HttpError 403 if the user may not let the operator use a Secret. */
   allowSecret(person: User, use: SecretUse): Promise<void>;
 }
@@ -34,6 +36,7 @@ export function authBy(access: Access): Auth {
       return person;
     },
     allow: async (person, permission) => pass(await access.refusal(person, permission)),
+    may: async (person, permission) => (await access.refusal(person, permission)) === undefined,
     allowSecret: async (person, use) => pass(await access.secretRefusal(person, use)),
   };
 }

@@ -241,7 +241,7 @@ async function planned(
   wanted: Conditional,
   body: CreateBody,
 ): Promise<PlanAnswer> {
-  const { client, namespace: own } = deps;
+  const { client } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
   const found = body.retry
     ? await clusterIn(client, region, wanted)
@@ -258,7 +258,7 @@ async function planned(
     ...(found ? busyRefusals(found, true) : []),
     ...(taken === undefined ? [] : [{ field: 'privateSSHKey', reason: `cannot be kept: ${taken}` }]),
     ...otherPlanRefusals(wanted.plan, createOperation, plan, found),
-    ...(await heldByOthers(client, own, plan, id)),
+    ...(await heldByOthers(deps, person, plan, id)),
     ...(await limitRefusals(deps, { namespace, name, old: found, next: { spec } })),
   ];
   const spelled = spelledFor(spec, wanted.placed);

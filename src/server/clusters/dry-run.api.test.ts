@@ -87,16 +87,24 @@ describe('a dry run', () => {
     expect(await world.cluster('fresh')).toBeUndefined();
   });
 
-  it('reports a host of another cluster by field, but not the name of that cluster', async () => {
+  it('reports a host of another cluster by field, and names the cluster only to those who may get it', async () => {
+    const hidden = {
+      metadata: { namespace: 'elsewhere', name: 'hidden' },
+      spec: { cluster: { nodeList: [host(41)] } },
+    };
+    await keepHosts(world.admin, world.operatorNamespace, 'hidden', hidden);
     const found = await plan(createCluster, 'fresh', {
       ...creation,
       masterList: [host(11)],
-      nodeList: [host(12), host(12, { user: 'root' }), host(3)],
+      nodeList: [host(12), host(12, { user: 'root' }), host(3), host(41)],
     });
+    const reason = (cluster: string) =>
+      `belongs to ${cluster}; choose another host, or remove it there first`;
     expect(found.refusals).toEqual([
-      { field: 'nodeList[2].ip', value: '10.7.0.3', reason: 'belongs to another cluster' },
+      { field: 'nodeList[2].ip', value: '10.7.0.3', reason: reason(`cluster ${world.namespace}/made`) },
+      { field: 'nodeList[3].ip', value: '10.7.0.41', reason: reason('another cluster') },
     ]);
-    expect(JSON.stringify(found)).not.toContain('made');
+    expect(JSON.stringify(found)).not.toContain('hidden');
   });
 
   it('names the cluster whose remains are wiped from an Unclean host', async () => {

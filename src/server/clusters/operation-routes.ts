@@ -79,7 +79,7 @@ async function judged(
 export const operationRoutes: PeopleRoutes = (app, deps) => {
   for (const { operation, route } of routesOfOperations) {
     serve(app, route, async ({ params, query, body: given, person, headers }, reply) => {
-      const { client, auth, namespace: own } = deps;
+      const { client, auth } = deps;
       const body = commonBody.parse(given);
       const { region, ...key } = addressOf({ params, query, body });
       await auth.allow(person, onClusters('update', key.namespace, key.name));
@@ -98,7 +98,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         const more = [
           ...busyRefusals(cluster, body.retry ?? false),
           ...otherPlanRefusals(body.plan, operation, plan, cluster),
-          ...(await heldByOthers(client, own, plan, id)),
+          ...(await heldByOthers(deps, person, plan, id)),
           ...(await limitRefusals(deps, { ...key, old: cluster, next })),
         ];
         const after = lastSequence(cluster);

@@ -1,11 +1,12 @@
 import { recordsAt } from '#access/host-records.ts';
+import { onClusters, type User } from '#access/permissions.ts';
 import { isFree } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan-for.ts';
 import { planHash } from '#operations/plan-hash.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
-import type { Client } from '#runtime/client/client.ts';
+import type { PeopleDeps } from '../auth/route-deps.ts';
 
 /** Returns a plan as REST answers it; `spelled` uses the request's field names, `after` is the last operation's sequence. */
 export const planAnswer = (
@@ -33,21 +34,26 @@ export const planAnswer = (
   warnings: plan.warnings.map(spelled),
 });
 
-/**
- * Returns the hosts of a plan that another cluster holds. The other cluster is not named, since the caller may not see it.
- */
+/** Returns the hosts of a plan that another cluster holds. That cluster is named only to a user who may get it. */
 export async function heldByOthers(
-  client: Client,
-  namespace: string,
+  { client, auth, namespace: own }: Pick<PeopleDeps, 'client' | 'auth' | 'namespace'>,
+  person: User,
   { hosts }: Plan,
   clusterId: string | undefined,
 ): Promise<Problem[]> {
   const joining = new Set(hosts.filter(({ action }) => action === 'join').map(({ member: host }) => host.ip));
-  return (await recordsAt(client, namespace, joining))
-    .filter((record) => record.spec.clusterId !== clusterId && !isFree(record))
-    .map(({ spec }) => ({
-      field: 'spec.cluster',
-      value: spec.ip,
-      reason: 'belongs to another cluster',
-    }));
+  const held = (await recordsAt(client, own, joining)).filter(
+    (record) => record.spec.clusterId !== clusterId && !isFree(record),
+  );
+  const named = new Map<string, string>();
+  for (const cluster of new Set(held.map(({ spec }) => spec.cluster))) {
+    const [namespace, name] = cluster.split('/');
+    const maySee = await auth.may(person, onClusters('get', namespace, name));
+    named.set(cluster, maySee ? `cluster ${cluster}` : 'another cluster');
+  }
+  return held.map(({ spec }) => ({
+    field: 'spec.cluster',
+    value: spec.ip,
+    reason: `belongs to ${named.get(spec.cluster)}; choose another host, or remove it there first`,
+  }));
 }
