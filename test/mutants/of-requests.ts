@@ -3,6 +3,17 @@ import type { Mutant } from './mutant.ts';
 /** Checks of the REST API and the webhook against callers. */
 export const ofRequests: readonly Mutant[] = [
   {
+    name: 'a failed creation removes what its repetition has requested',
+    file: 'src/server/clusters/create-routes.ts',
+    from: 'if (uid !== made.metadata.uid || present?.[annotations.operation]) return;',
+    to: 'if (uid !== made.metadata.uid) return;',
+    witness: {
+      project: 'api',
+      file: 'src/server/clusters/request-headers.api.test.ts',
+      test: 'keeps the object of a creation that fails if its repetition was accepted',
+    },
+  },
+  {
     name: 'bodies of Jobs are parsed before their token is looked at',
     file: 'src/server/app.ts',
     from: "jobs.addHook('onRequest'",

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
 import { asksOfAlice } from '../testing/asks-of-alice.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
@@ -70,6 +71,33 @@ describe('a request with headers of its own', () => {
     await world.admin.patch(KUBERNETES_CLUSTERS, key, cut, { type: 'merge' });
     expect((await ask()).body).toEqual(first.body);
     expect((await world.cluster('once'))?.metadata.annotations?.[annotations.operation]).toBe('creating');
+  });
+
+  /** Creates a cluster. Its last write fails, after `meanwhile`. Returns the request, for a repetition. */
+  async function broken(
+    name: string,
+    meanwhile: (ask: () => ReturnType<RestWorld['call']>) => Promise<void>,
+  ) {
+    const asked = body();
+    const ask = () => world.call(alice(), 'POST', path(name), asked, { 'idempotency-key': name });
+    const write = vi.spyOn(world.client, 'patch').mockImplementationOnce(async () => {
+      await meanwhile(ask);
+      throw new ApiError('Connection', 'the connection was reset', { status: 0 });
+    });
+    expect((await ask()).status).toBeGreaterThanOrEqual(500);
+    write.mockRestore();
+    return ask;
+  }
+
+  it('removes the object of a creation that fails', async () => {
+    const ask = await broken('broken', async () => {});
+    expect(await world.cluster('broken')).toBeUndefined();
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('keeps the object of a creation that fails if its repetition was accepted', async () => {
+    await broken('repeated', async (ask) => expect((await ask()).status).toBe(200));
+    expect((await world.cluster('repeated'))?.metadata.annotations?.[annotations.operation]).toBe('creating');
   });
 
   it('answers with the path of the operation if the client prefers that', async () => {
