@@ -7,7 +7,7 @@ import type { Io } from './io.ts';
 import type { requestOptions } from './options.ts';
 import { planText } from './plan-text.ts';
 import type { Session } from './session.ts';
-import { waitFor } from './wait.ts';
+import { type Deletion, waitFor } from './wait.ts';
 
 export type AskingRoute = Route<
   Route['params'],
@@ -25,8 +25,8 @@ export interface Request {
   body: Readonly<Record<string, unknown>>;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: string | undefined;
-  /** Uid of the cluster, if the request deletes it. */
-  deletes?: string | undefined;
+  /** The cluster, if the request deletes it. */
+  deletes?: Deletion | undefined;
 }
 
 type Options = z.output<z.ZodObject<typeof requestOptions>>;
@@ -88,7 +88,7 @@ export async function request(session: Session, io: Io, asked: Request, options:
     ...{ name, address, hosts, timeoutSeconds: options.timeout },
     what:
       isDeletion || requestId === undefined
-        ? { kind: 'deletion', uid: asked.deletes }
+        ? { kind: 'deletion', ...(asked.deletes ?? { uid: undefined, before: undefined }) }
         : { kind: 'operation', requestId },
   });
   io.print(`cluster ${name}: finished (${what})`);

@@ -36,7 +36,7 @@ export function changeCluster(
   return withSession(options, async (session) => {
     const { cluster, address } = await clusterNamed(session, name);
     const { operation, body = {}, danger } = change(cluster);
-    const deletes = cluster.metadata.uid;
+    const deletes = { uid: cluster.metadata.uid, before: cluster.status.operation?.id };
     await request(session, io, { name, route: routeOf(operation), address, body, danger, deletes }, options);
   });
 }

@@ -140,7 +140,7 @@ it('finds the result of its operation after another one has begun', async () => 
 });
 
 it('waits until a deleted cluster is gone, or another one has its name', async () => {
-  const deletion = awaited({ what: { kind: 'deletion', uid: 'here' } });
+  const deletion = awaited({ what: { kind: 'deletion', uid: 'here', before: undefined } });
   expect(await waiting([cluster({}), undefined], deletion).pass(5)).toBe('finished');
   const another = { ...cluster({}), metadata: { name: 'demo', uid: 'new', annotations: {} } };
   expect(await waiting([cluster({}), another], deletion).pass(5)).toBe('finished');
@@ -153,6 +153,17 @@ it('waits until a deleted cluster is gone, or another one has its name', async (
   expect(await waiting([cluster({}), undefined], awaited()).pass(5)).toBe(
     '1 cluster demo was deleted meanwhile',
   );
+});
+
+it('does not take the end of a former deletion for that of its retry', async () => {
+  const retry = awaited({ what: { kind: 'deletion', uid: 'here', before: 'x' } });
+  const ended = { operation: { ...operation('failed'), name: 'delete' }, message: 'away' };
+  const { pass } = waiting([cluster({ ...ended, ...stalled('OperationFailed') })], retry);
+  expect(await pass(60)).toBeUndefined();
+  const second = { ...ended, operation: { ...ended.operation, id: 'y' } };
+  expect(await waiting([cluster(ended), cluster(second)], retry).pass(30)).toMatch(/^1 demo: delete failed/);
+  const refused = waiting([cluster({ ...ended, ...stalled('CredentialsMissing') })], retry);
+  expect(await refused.pass(30)).toBe('1 demo: CredentialsMissing: so');
 });
 
 it('ends with the reason of a failure, and at the time limit', async () => {

@@ -14,12 +14,18 @@ const AWAY_MS = 120_000;
 /** A request that does not begin for this time, for a reason that needs the user, has failed. */
 const PATIENCE_MS = 10_000;
 
+export interface Deletion {
+  /** Uid of the cluster. One of the same name that was made since is another. */
+  uid: string | undefined;
+  /** Id of its last operation when the deletion was requested: how that one ended is not how this one ends. */
+  before: string | undefined;
+}
+
 /** The operation that a command waits for. */
 export interface Awaited {
   name: string;
   address: Address;
-  /** `uid`: of the cluster that is deleted; one of the same name that was made since is another. */
-  what: { kind: 'operation'; requestId: string } | { kind: 'deletion'; uid: string | undefined };
+  what: { kind: 'operation'; requestId: string } | ({ kind: 'deletion' } & Deletion);
   hosts: readonly string[];
   timeoutSeconds: number | undefined;
 }
@@ -60,12 +66,21 @@ const failed = (
 ) =>
   `${name}: ${what} ${result}${why === '' ? '' : `: ${why}`}\n"matryoshka logs ${name} --operation ${id}" has its log`;
 
-function ofDeletion(cluster: Cluster | undefined, name: string, uid: string | undefined): Standing {
+/** Returns how a request stands that has not begun. */
+function ofWaiting(cluster: Cluster, name: string): Standing {
+  const obstacle = obstacleOf(cluster);
+  return obstacle === undefined
+    ? { kind: 'goes on', text: queueOf(cluster) ?? 'waits for the operator' }
+    : { kind: 'stuck', text: `${name}: ${obstacle}` };
+}
+
+function ofDeletion(cluster: Cluster | undefined, name: string, { uid, before }: Deletion): Standing {
   if (!cluster || (uid !== undefined && cluster.metadata.uid !== uid)) return { kind: 'finished' };
   const { operation, summary, message } = cluster.status;
-  if (operation?.name !== 'delete') return { kind: 'goes on', text: 'waits for the operator' };
+  if (operation?.name !== 'delete') return ofWaiting(cluster, name);
   const { result, step, id } = operation;
   if (result === undefined) return { kind: 'goes on', text: `delete: ${step}` };
+  if (id === before) return ofWaiting(cluster, name);
   const why = message ?? summary ?? '';
   return { kind: 'stuck', text: failed(name, { what: 'delete', id, result, why }) };
 }
@@ -94,10 +109,7 @@ async function ofOperation(
   const { [REQUEST_ID]: present, [OPERATION]: word = '' } = cluster.metadata.annotations;
   if (operation?.requestId !== requestId) {
     if (present !== requestId) return ofRecord(session, awaited, requestId);
-    const obstacle = obstacleOf(cluster);
-    return obstacle === undefined
-      ? { kind: 'goes on', text: queueOf(cluster) ?? 'waits for the operator' }
-      : { kind: 'stuck', text: `${name}: ${obstacle}` };
+    return ofWaiting(cluster, name);
   }
   const { result, step, name: what, id } = operation;
   if (result === undefined) return { kind: 'goes on', text: `${what}: ${step}` };
@@ -148,7 +160,7 @@ export async function waitFor(session: Session, io: Io, awaited: Awaited): Promi
         const cluster = (await clusterAt(session, address))?.cluster;
         const standing =
           what.kind === 'deletion'
-            ? ofDeletion(cluster, name, what.uid)
+            ? ofDeletion(cluster, name, what)
             : await ofOperation(session, cluster, awaited, what.requestId);
         seenAt = now;
         if (standing.kind === 'finished') return;
