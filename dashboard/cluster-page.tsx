@@ -1,13 +1,11 @@
 import {
   Alert,
   Anchor,
-  Badge,
   Breadcrumbs,
   Button,
   Card,
   Group,
   Menu,
-  SimpleGrid,
   Stack,
   Table,
   Tabs,
@@ -18,15 +16,17 @@ import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { ageOf } from '#base/time-span.ts';
 import { call } from './api.ts';
-import { type Cluster, conditionOf, type HostView, hostsOf, pathOf, runningOf } from './cluster.ts';
+import { type Cluster, conditionOf, pathOf, runningOf } from './cluster.ts';
 import type { Snapshot } from './clusters-store.ts';
 import { Facts } from './facts.tsx';
 import { History } from './history.tsx';
+import { Hosts } from './hosts.tsx';
 import { OperationForm } from './operation-form.tsx';
 import { CHANGES, type OperationKind } from './operation-request.ts';
 import { titleOf } from './operation-titles.ts';
 import { Timeline } from './timeline.tsx';
 import { useNow } from './use-now.ts';
+import { useProgress } from './use-progress.ts';
 
 /** What a user does next, by the reason of condition Stalled. */
 const NEXT: Readonly<Record<string, string>> = {
@@ -65,6 +65,7 @@ export function ClusterPage({ id, snapshot }: { id: string; snapshot: Snapshot }
 function Details({ cluster }: { cluster: Cluster }) {
   const { metadata, status } = cluster;
   const running = runningOf(cluster);
+  const progress = useProgress(cluster, running?.id);
   const stalled = conditionOf(cluster, 'Stalled');
   return (
     <Stack>
@@ -100,7 +101,7 @@ function Details({ cluster }: { cluster: Cluster }) {
             Step: {running.step}
             {running.requestedBy ? `. Requested by ${running.requestedBy}` : ''}
           </Text>
-          <Timeline cluster={cluster} operation={running.id} />
+          <Timeline progress={progress} />
         </Card>
       )}
       <Tabs defaultValue="hosts" keepMounted={false}>
@@ -111,7 +112,7 @@ function Details({ cluster }: { cluster: Cluster }) {
           <Tabs.Tab value="facts">Facts</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="hosts" pt="md">
-          <Hosts cluster={cluster} />
+          <Hosts cluster={cluster} tasks={progress.hosts} />
         </Tabs.Panel>
         <Tabs.Panel value="conditions" pt="md">
           <Conditions cluster={cluster} />
@@ -198,66 +199,6 @@ function Actions({ cluster }: { cluster: Cluster }) {
       )}
       {form && <OperationForm kind={form} cluster={cluster} onClose={() => setForm(undefined)} />}
     </Stack>
-  );
-}
-
-const GROUPS = ['control plane', 'etcd', 'worker'] as const;
-
-/** Draws the hosts by their first duty. */
-function Hosts({ cluster }: { cluster: Cluster }) {
-  const hosts = hostsOf(cluster);
-  return (
-    <Stack>
-      {GROUPS.map((duty) => {
-        const of = hosts.filter((host) => host.duties[0] === duty);
-        return (
-          of.length > 0 && (
-            <div key={duty}>
-              <Title order={3} size="h5" mb="xs">
-                {duty === 'worker' ? 'Workers' : duty === 'etcd' ? 'etcd' : 'Control planes'} ({of.length})
-              </Title>
-              <SimpleGrid
-                cols={{ base: 1, xs: 2, md: 4 }}
-                component="ul"
-                style={{ listStyle: 'none', padding: 0 }}
-              >
-                {of.map((host) => (
-                  <HostCard key={host.ip} host={host} />
-                ))}
-              </SimpleGrid>
-            </div>
-          )
-        );
-      })}
-    </Stack>
-  );
-}
-
-function HostCard({ host: { ip, name, duties, state, message } }: { host: HostView }) {
-  return (
-    <Card withBorder component="li" padding="sm">
-      <Text fw={600} className="cut">
-        {name}
-      </Text>
-      <Text size="sm">{ip}</Text>
-      <Group gap={4} mt={4}>
-        {duties.map((duty) => (
-          <Badge key={duty} size="xs" variant="default">
-            {duty}
-          </Badge>
-        ))}
-        {state !== '' && (
-          <Badge size="xs" color="orange" variant="light">
-            {state}
-          </Badge>
-        )}
-      </Group>
-      {message !== undefined && (
-        <Text size="xs" mt={4}>
-          {message}
-        </Text>
-      )}
-    </Card>
   );
 }
 

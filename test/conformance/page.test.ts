@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { HOSTS, hostRecordName } from '#api/host-record.ts';
 import { runningOperation } from '#api/testing/running-operation.ts';
 import { showPage } from './page.fixture.ts';
 
@@ -151,6 +152,13 @@ describe('the page of a cluster', () => {
 
   it('shows hosts, conditions with the next step, and facts', async () => {
     await make('facts', { nodeList: [{ ip: '10.9.0.2', name: 'second' }] });
+    await shown.world.created('facts');
+    await shown.world.admin.patch(
+      HOSTS,
+      { namespace: shown.world.operatorNamespace, name: hostRecordName('10.9.0.2') },
+      { status: { versions: { kubelet: 'v1.34.4', containerd: 'v2.1.5' } } },
+      { type: 'merge', subresource: 'status' },
+    );
     await report('facts', {
       phase: 'Failed',
       conditions: [
@@ -165,7 +173,8 @@ describe('the page of a cluster', () => {
     await shown.page.getByRole('link', { name: 'facts' }).click();
     await shown.page.getByText('no space on 10.9.0.2').first().waitFor();
     await shown.page.getByText('Read the log, correct the cause, then choose Retry.').waitFor();
-    await shown.page.getByText('second').waitFor();
+    const second = shown.page.getByRole('listitem').filter({ hasText: 'second' });
+    await second.getByText('containerd v2.1.5, kubelet v1.34.4').waitFor();
     expect(await violations()).toEqual([]);
     await shown.page.getByRole('tab', { name: 'Conditions' }).click();
     await shown.page.getByRole('cell', { name: 'Stalled' }).waitFor();
@@ -206,6 +215,7 @@ describe('the page of a cluster', () => {
     await log({ event: 'start', host: '10.9.0.1', task: 'Install the runtime' });
     await shown.page.getByRole('listitem').filter({ hasText: 'Prepare hosts' }).waitFor();
     await shown.page.getByRole('cell', { name: 'Install the runtime' }).waitFor();
+    await shown.page.getByText('Task: Install the runtime').waitFor();
     await log({ event: 'failed', host: '10.9.0.1', task: 'Install the runtime', message: 'no space' });
     await shown.page.getByText('failed: no space').waitFor();
     expect(await violations()).toEqual([]);
