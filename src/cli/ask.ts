@@ -25,8 +25,8 @@ export interface Request {
   body: Readonly<Record<string, unknown>>;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: string | undefined;
-  /** The cluster, if the request deletes it. */
-  deletes?: Deletion | undefined;
+  /** The cluster as it was before the request; undefined if it does not exist. */
+  subject?: Deletion | undefined;
 }
 
 type Options = z.output<z.ZodObject<typeof requestOptions>>;
@@ -88,7 +88,7 @@ export async function request(session: Session, io: Io, asked: Request, options:
     ...{ name, address, hosts, timeoutSeconds: options.timeout },
     what:
       isDeletion || requestId === undefined
-        ? { kind: 'deletion', ...(asked.deletes ?? { uid: undefined, before: undefined }) }
+        ? { kind: 'deletion', ...(asked.subject ?? { uid: undefined, before: undefined }) }
         : { kind: 'operation', requestId },
   });
   io.print(`cluster ${name}: finished (${what})`);

@@ -36,8 +36,10 @@ export function changeCluster(
   return withSession(options, async (session) => {
     const { cluster, address } = await clusterNamed(session, name);
     const { operation, body = {}, danger } = change(cluster);
-    const deletes = { uid: cluster.metadata.uid, before: cluster.status.operation?.id };
-    await request(session, io, { name, route: routeOf(operation), address, body, danger, deletes }, options);
+    // A deletion without retry joins the one that runs, or that has failed.
+    const before = 'retry' in body ? cluster.status.operation?.id : undefined;
+    const subject = { uid: cluster.metadata.uid, before };
+    await request(session, io, { name, route: routeOf(operation), address, body, danger, subject }, options);
   });
 }
 

@@ -17,7 +17,7 @@ const PATIENCE_MS = 10_000;
 export interface Deletion {
   /** Uid of the cluster. One of the same name that was made since is another. */
   uid: string | undefined;
-  /** Id of its last operation when the deletion was requested: how that one ended is not how this one ends. */
+  /** Id of the deletion that failed before, if this one is its retry: how that one ended is not how this one ends. */
   before: string | undefined;
 }
 
@@ -170,7 +170,9 @@ export async function waitFor(session: Session, io: Io, awaited: Awaited): Promi
         progress.step(standing.text.split('\n')[0] ?? '');
         const { operation } = cluster?.status ?? {};
         const isOurs =
-          what.kind === 'deletion' ? operation?.name === 'delete' : operation?.requestId === what.requestId;
+          what.kind === 'deletion'
+            ? operation?.name === 'delete' && operation.id !== what.before
+            : operation?.requestId === what.requestId;
         if (isOurs) tasks ??= followTasks(session, awaited, progress, signal);
       } catch (error) {
         const isAway = error instanceof CommandFailure && error.exitCode === EXIT.unavailable;
