@@ -34,6 +34,10 @@ export const planAnswer = (
   warnings: plan.warnings.map(spelled),
 });
 
+/** Most clusters of which a dry run finds out whether the user may get them. */
+const MAX_NAMED = 20;
+const UNNAMED = 'another cluster';
+
 /** Returns the hosts of a plan that another cluster holds. That cluster is named only to a user who may get it. */
 export async function heldByOthers(
   { client, auth, namespace: own }: Pick<PeopleDeps, 'client' | 'auth' | 'namespace'>,
@@ -45,15 +49,19 @@ export async function heldByOthers(
   const held = (await recordsAt(client, own, joining)).filter(
     (record) => record.spec.clusterId !== clusterId && !isFree(record),
   );
-  const named = new Map<string, string>();
-  for (const cluster of new Set(held.map(({ spec }) => spec.cluster))) {
-    const [namespace, name] = cluster.split('/');
-    const maySee = await auth.may(person, onClusters('get', namespace, name));
-    named.set(cluster, maySee ? `cluster ${cluster}` : 'another cluster');
-  }
+  const clusters = [...new Set(held.map(({ spec }) => spec.cluster))].slice(0, MAX_NAMED);
+  const named = new Map(
+    await Promise.all(
+      clusters.map(async (cluster): Promise<[string, string]> => {
+        const [namespace, name] = cluster.split('/');
+        const maySee = await auth.may(person, onClusters('get', namespace, name));
+        return [cluster, maySee ? `cluster ${cluster}` : UNNAMED];
+      }),
+    ),
+  );
   return held.map(({ spec }) => ({
     field: 'spec.cluster',
     value: spec.ip,
-    reason: `belongs to ${named.get(spec.cluster)}; choose another host, or remove it there first`,
+    reason: `belongs to ${named.get(spec.cluster) ?? UNNAMED}; choose another host, or remove it there first`,
   }));
 }
