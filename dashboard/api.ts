@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { isRecord } from './json.ts';
 
 /** Calls of the REST API from the page. */
 
@@ -35,9 +36,6 @@ export const session = {
     else sessionStorage.setItem(TOKEN, token);
   },
 };
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isProblem = (value: unknown): value is FieldProblem =>
   isRecord(value) && typeof value['field'] === 'string' && typeof value['reason'] === 'string';

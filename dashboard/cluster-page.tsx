@@ -65,7 +65,7 @@ export function ClusterPage({ id, snapshot }: { id: string; snapshot: Snapshot }
 function Details({ cluster }: { cluster: Cluster }) {
   const { metadata, status } = cluster;
   const running = runningOf(cluster);
-  const progress = useProgress(cluster, running?.id);
+  const progress = useProgress(cluster, running);
   const stalled = conditionOf(cluster, 'Stalled');
   return (
     <Stack>
@@ -188,8 +188,8 @@ function Actions({ cluster }: { cluster: Cluster }) {
       </Group>
       {running && (
         <Text size="xs" c="dimmed">
-          {titleOf(running.name)} runs, requested by {running.requestedBy ?? 'the operator'}. You can change
-          the cluster when it ends.
+          {titleOf(running.name)} runs{running.requestedBy ? `, requested by ${running.requestedBy}` : ''}.
+          You can change the cluster when it ends.
         </Text>
       )}
       {refusal !== undefined && (

@@ -97,6 +97,15 @@ export function healthOf(cluster: Cluster): Health {
   return ready === 'True' ? 'good' : 'unknown';
 }
 
+/** Returns an address as the server writes it: an IPv6 one short (RFC 5952). */
+function canonical(ip: string): string {
+  try {
+    return ip.includes(':') ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip;
+  } catch {
+    return ip;
+  }
+}
+
 export interface HostView {
   ip: string;
   name: string;
@@ -109,7 +118,8 @@ export interface HostView {
 export function hostsOf({ spec: { cluster }, status }: Cluster): HostView[] {
   const found = new Map<string, HostView>();
   const add = (hosts: readonly Host[] | undefined, duty: string): void => {
-    for (const { ip, name } of hosts ?? []) {
+    for (const { ip: text, name } of hosts ?? []) {
+      const ip = canonical(text);
       const known = found.get(ip) ?? {
         ip,
         name: name ?? `host-${ip.replaceAll('.', '-')}`,

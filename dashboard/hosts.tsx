@@ -5,7 +5,7 @@ import { type Cluster, type HostView, hostsOf, pathOf } from './cluster.ts';
 import { at, isRecord } from './json.ts';
 import type { HostTask } from './use-progress.ts';
 
-/** Returns what runs on each host, by address: `kubelet v1.35.4, containerd v2.1.5`. */
+/** Returns what runs on each host, by address: `containerd v2.1.5, kubelet v1.35.4`. */
 function versionsIn(answer: unknown): ReadonlyMap<string, string> {
   const items = at(answer, 'items');
   return new Map(

@@ -48,7 +48,10 @@ export function OperationForm({
     JSON.stringify([present.path, present.replaces]) !== JSON.stringify([request.path, request.replaces]);
   const awaitsChange =
     request.needsChange !== undefined && JSON.stringify(values) === JSON.stringify(request.initial);
-  const planned = usePlan(request.method, awaitsChange ? undefined : request.path, { namespace }, values);
+  // After another operation, the server refuses the hash of a plan from before.
+  const { id, result } = cluster.status?.operation ?? {};
+  const path = awaitsChange ? undefined : request.path;
+  const planned = usePlan(request.method, path, { namespace }, values, `${id} ${result}`);
   const isFinal = request.warning !== undefined;
   const { plan, problems, isBusy: isPlanning } = planned;
   const isPossible =

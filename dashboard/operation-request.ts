@@ -1,4 +1,4 @@
-import { type Cluster, pathOf } from './cluster.ts';
+import { type Cluster, conditionOf, pathOf } from './cluster.ts';
 import { at } from './json.ts';
 import { titleOf } from './operation-titles.ts';
 import type { Values } from './schema-form.tsx';
@@ -159,6 +159,8 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
   if (!form) throw new Error(`There is no form for ${kind}.`);
   const { operation, first, initial = () => ({}), isWhole, needsChange, warning, choices } = form;
   const begins = initial(cluster);
+  // Somebody has changed the lists already. They are confirmed as they are.
+  const isEdited = conditionOf(cluster, 'Stalled')?.reason === 'NeedsConfirmation';
   return {
     title: titleOf(operation),
     method: 'POST',
@@ -167,7 +169,7 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
     first,
     initial: begins,
     replaces: isWhole && begins,
-    needsChange,
+    needsChange: isEdited ? undefined : needsChange,
     warning,
     choices: choices?.(cluster),
   };

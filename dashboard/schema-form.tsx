@@ -79,7 +79,7 @@ export function SchemaForm({
       problem={problemOf(field.name, problems)}
       onChange={(value) => {
         const { [field.name]: _old, ...others } = values;
-        onChange(value === undefined ? others : { ...others, [field.name]: value });
+        onChange(value === undefined ? others : { ...values, [field.name]: value });
       }}
     />
   );

@@ -15,15 +15,19 @@ export interface Planned {
 
 const NOTHING: Planned = { plan: undefined, problems: [], refusal: undefined, isBusy: false };
 
-/** Asks the server for the plan of a request a moment after its last change. `undefined`: there is nothing to plan yet. */
+/**
+ * Asks the server for the plan of a request a moment after its last change, and again if `version` of the cluster changes. A
+ * `path` of `undefined`: there is nothing to plan yet.
+ */
 export function usePlan(
   method: 'POST' | 'DELETE',
   path: string | undefined,
   query: Query,
   body: unknown,
+  version = '',
 ): Planned {
   const [answered, setAnswered] = useState({ ...NOTHING, key: '' });
-  const key = JSON.stringify([method, path, query, body]);
+  const key = JSON.stringify([method, path, query, body, version]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key has all parts of the request.
   useEffect(() => {
     if (path === undefined) {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { call, follow, type StreamState } from './api.ts';
-import { type Cluster, pathOf } from './cluster.ts';
+import { type Cluster, type Operation, pathOf } from './cluster.ts';
 import { at, isRecord } from './json.ts';
 
 interface RunEvent {
@@ -64,21 +64,24 @@ export interface Progress extends Said {
   refusal: string | undefined;
 }
 
+/** Step of an operation that is accepted. Its record is written before the next one. */
+const ACCEPTED = 'starting';
+
 /** Follows the log of an operation; of none if it is `undefined`. */
-export function useProgress(cluster: Cluster, operation: string | undefined): Progress {
+export function useProgress(cluster: Cluster, operation: Operation | undefined): Progress {
   const [said, setSaid] = useState(NOTHING);
   const [stream, setStream] = useState<StreamState>('live');
   const [refusal, setRefusal] = useState<string>();
   const [planned, setPlanned] = useState<readonly string[]>([]);
   const { namespace } = cluster.metadata;
-  const record = operation === undefined ? undefined : `${pathOf(cluster)}/operations/${operation}`;
+  const record = operation && `${pathOf(cluster)}/operations/${operation.id}`;
+  const isRecorded = operation !== undefined && operation.step !== ACCEPTED;
   useEffect(() => {
     setSaid(NOTHING);
-    setPlanned([]);
+    setStream('live');
     setRefusal(undefined);
     if (record === undefined) return;
     const abort = new AbortController();
-    const { signal } = abort;
     follow(
       `${record}/events`,
       { namespace },
@@ -87,14 +90,20 @@ export function useProgress(cluster: Cluster, operation: string | undefined): Pr
         if (isRunEvent(data)) setSaid((present) => after(present, data));
       },
       setStream,
-      signal,
+      abort.signal,
     ).catch((error: unknown) => setRefusal(error instanceof Error ? error.message : String(error)));
-    call('GET', record, { query: { namespace }, signal }).then(
+    return () => abort.abort();
+  }, [record, namespace]);
+  useEffect(() => {
+    setPlanned([]);
+    if (record === undefined || !isRecorded) return;
+    const abort = new AbortController();
+    call('GET', record, { query: { namespace }, signal: abort.signal }).then(
       (answer) => setPlanned(stepsIn(answer)),
       // Without its plan the operation is followed all the same.
       () => {},
     );
     return () => abort.abort();
-  }, [record, namespace]);
+  }, [record, namespace, isRecorded]);
   return { ...said, later: said.end === undefined ? stepsAfter(planned, said.steps) : [], stream, refusal };
 }

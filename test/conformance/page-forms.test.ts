@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { showPage } from './page.fixture.ts';
 
@@ -58,6 +59,36 @@ describe('forms', () => {
     const cluster = await shown.world.cluster('from-page');
     expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
     expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '10.9.0.51', name: 'fifty-one' }]);
+  });
+
+  it('confirm a change of the lists that was made without them', async () => {
+    await madeByAlice('edited', { nodeList: [{ ip: '10.9.0.71' }, { ip: '10.9.0.72' }] });
+    const { world } = shown;
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: world.namespace, name: 'edited' },
+      { spec: { cluster: { nodeList: [{ ip: '10.9.0.71' }] } } },
+      { type: 'merge' },
+    );
+    const stalled = {
+      type: 'Stalled',
+      status: 'True',
+      reason: 'NeedsConfirmation',
+      message: 'a host leaves',
+    };
+    const conditions = [{ ...stalled, lastTransitionTime: '2026-11-29T10:00:00Z' }];
+    await report('edited', { phase: 'Running', conditions });
+    await login();
+    await shown.page.getByRole('link', { name: 'edited' }).click();
+    await shown.page.getByText('a host leaves').waitFor();
+    await shown.page.getByRole('button', { name: 'Change' }).click();
+    await shown.page.getByRole('menuitem', { name: 'Remove hosts' }).click();
+    const dialog = shown.page.getByRole('dialog');
+    await dialog.getByRole('cell', { name: '10.9.0.72' }).waitFor();
+    await dialog.getByRole('button', { name: 'Remove hosts' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const cluster = await world.cluster('edited');
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-down');
   });
 
   it('replace a host', async () => {
@@ -155,9 +186,11 @@ describe('forms', () => {
     await dialog.getByLabel('Time since which changes may be lost').fill(createdAt);
     await dialog.getByRole('region', { name: 'Plan' }).waitFor();
     expect(await violations()).toEqual([]);
-    // A scheduled snapshot that arrives meanwhile changes nothing of what is requested.
+    // A scheduled snapshot meanwhile is an operation, after which the former plan is refused.
     const newer = { name: '20261129t030000z-8', createdAt: '2026-11-29T03:00:00.000Z', size: 1 };
-    await report('restored', { message: 'seen', etcdSnapshots: { stored: [newer, ...stored] } });
+    const operation = runningOperation({ name: 'snapshot', sequence: 8, result: 'finished' });
+    await report('restored', { operation, etcdSnapshots: { stored: [newer, ...stored] } });
+    await shown.page.waitForResponse((answer) => answer.url().includes('dryRun=All'));
     const button = dialog.getByRole('button', { name: 'Restore a snapshot' });
     expect(await button.isDisabled()).toBe(true);
     await dialog.getByLabel(/Type restored to confirm/).fill('restored');

@@ -186,9 +186,10 @@ describe('the page of a cluster', () => {
   it('follows the running operation by host and task', async () => {
     await make('live');
     const id = 'livelivelv';
+    const running = { id, name: 'create', requestedBy: 'bob' } as const;
     await report('live', {
       phase: 'Creating',
-      operation: runningOperation({ id, name: 'create', step: 'Prepare hosts', requestedBy: 'bob' }),
+      operation: runningOperation({ ...running, step: 'starting' }),
     });
     const attempt = await shown.world.attempt(`create-${id}-1`, 'live');
     const token = await attempt.token();
@@ -200,13 +201,17 @@ describe('the page of a cluster', () => {
       offset += Buffer.byteLength(line);
     };
     // `test/conformance/requests.test.ts` and others read real records.
+    let isRecorded = false;
     await shown.page.route(new RegExp(`/operations/${id}\\?`), (route) => {
+      if (!isRecorded) return route.fulfill({ status: 404, json: {} });
       const steps = ['Prepare hosts', 'Start control plane'].map((name) => ({ name, hosts: [] }));
       return route.fulfill({ json: { id, plan: { hosts: [], steps } } });
     });
     await login();
     await shown.page.getByRole('link', { name: 'live', exact: true }).click();
     await shown.page.getByText('Create runs, requested by bob.').waitFor();
+    isRecorded = true;
+    await report('live', { operation: runningOperation({ ...running, step: 'Prepare hosts' }) });
     const later = (step: string) => shown.page.getByRole('listitem', { name: `${step}, not begun` });
     await later('Prepare hosts').waitFor();
     await log({ event: 'play', play: 'Prepare hosts' });
