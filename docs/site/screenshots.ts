@@ -10,12 +10,14 @@ import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { sayOnStderr } from '#lab/artifacts/progress.ts';
 import { ensurePackages } from '#lab/hosts/packages.ts';
+import { create } from '#operations/create.ts';
 import { buildPage } from '../../deploy/page.ts';
 import { restWorld } from '../../src/server/testing/rest-world.ts';
 
 const IMAGES = join(import.meta.dirname, '../images');
 const SIZE = { width: 1200, height: 720 };
 const ID = 'livelivelv';
+const PREPARE = 'Prepare hosts, start the control plane';
 const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
 
 await ensurePackages({ chromium: 'chromium' }, sayOnStderr);
@@ -70,18 +72,18 @@ try {
     summary: 'create failed: 192.0.2.71: no space',
   });
   const operation = runningOperation({
-    ...{ id: ID, name: 'create', step: 'Prepare hosts', requestedBy: 'alice' },
+    ...{ id: ID, name: 'create', step: PREPARE, requestedBy: 'alice' },
     startedAt: minutesAgo(1),
   });
-  await cluster('production', 3, 2, { phase: 'Creating', summary: 'create: Prepare hosts', operation });
+  await cluster('production', 3, 2, { phase: 'Creating', summary: `create: ${PREPARE}`, operation });
   const attempt = await world.attempt(`create-${ID}-1`, 'production');
   const token = await attempt.token();
   const events = [
-    { event: 'play', play: 'Take the hosts' },
+    { event: 'play', play: 'Take hosts' },
     ...[100, 101, 102].map((host) => ({
       ...{ event: 'changed', host: `192.0.2.${host}`, task: 'Take the host', seconds: 0.4 },
     })),
-    { event: 'play', play: 'Prepare hosts' },
+    { event: 'play', play: PREPARE },
     { event: 'changed', host: '192.0.2.100', task: 'Install runtime, kubelet and images', seconds: 10.4 },
     { event: 'start', host: '192.0.2.101', task: 'Install runtime, kubelet and images' },
     { event: 'start', host: '192.0.2.102', task: 'Install runtime, kubelet and images' },
@@ -93,6 +95,11 @@ try {
   const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
   const context = await browser.newContext({ viewport: SIZE, colorScheme: 'light', reducedMotion: 'reduce' });
   const page = await context.newPage();
+  // The record that the controller would write.
+  const steps = create.planning.steps.map(({ name }) => ({ name, hosts: [] }));
+  await page.route(new RegExp(`/operations/${ID}\\?`), (route) =>
+    route.fulfill({ json: { id: ID, plan: { hosts: [], steps } } }),
+  );
   const shot = (name: string) => page.screenshot({ path: join(IMAGES, `${name}.png`) });
   await page.goto(url);
   await page.getByLabel(/^Token/).fill(world.tokens.alice);
