@@ -7,7 +7,7 @@ import { type Release, releases } from './releases.ts';
 const siteArtifactsSchema = z.object({
   /** Source of the hosts' downloads: the meta cluster's artifact server, or a mirror. */
   baseUrl: z.string(),
-  /** Role variables by Kubernetes version, the newest first. */
+  /** Role variables by Kubernetes version. */
   releases: z.record(z.string(), z.record(z.string(), z.unknown())),
   /** Networks of the meta cluster: its host, its pods, its Services. No host of a cluster may be in one of them. */
   reservedNetworks: z.array(z.string()).default([]),
@@ -38,5 +38,7 @@ export const siteArtifacts = (baseUrl: string, sums: string): SiteArtifacts => (
 export function offerOf(siteDir: string): { versions: string[]; reservedNetworks: string[] } {
   const text = readFileSync(`${siteDir}/artifacts.json`, 'utf8');
   const { releases: offered, reservedNetworks } = siteArtifactsSchema.parse(JSON.parse(text));
-  return { versions: Object.keys(offered), reservedNetworks };
+  // Programs that write JSON may sort its keys: Helm does.
+  const versions = Object.keys(offered).sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+  return { versions, reservedNetworks };
 }
