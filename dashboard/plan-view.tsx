@@ -5,6 +5,8 @@ import { isRecord } from './json.ts';
 export interface Plan {
   operation: string;
   hash: string;
+  /** Absent if the operation leaves the version of Kubernetes as it is. */
+  kubeVersion?: { from?: string; to: string };
   hosts: { ip: string; name: string; duties: string[]; action: string; reclaim?: string }[];
   /** Hosts that are given back without a run. */
   release: string[];
@@ -31,6 +33,12 @@ export function PlanView({ plan }: { plan: Plan }) {
       <Title order={3} size="h4">
         Plan
       </Title>
+      {plan.kubeVersion && (
+        <Text size="sm">
+          Kubernetes {plan.kubeVersion.from === undefined ? '' : `${plan.kubeVersion.from} to `}
+          {plan.kubeVersion.to}
+        </Text>
+      )}
       {plan.warnings.map(({ field, reason }) => (
         <Alert key={`${field} ${reason}`} color="yellow">
           {field} {reason}

@@ -8,10 +8,13 @@ const paceOf = (pace: PlanAnswer['steps'][number]['pace'], count: number): strin
   return pace === 'one' ? `${count} hosts, one by one` : `${count} hosts, at most ${pace.atMost} at once`;
 };
 
+const versionText = ({ from, to }: NonNullable<PlanAnswer['kubeVersion']>): string =>
+  from === undefined ? `Kubernetes ${to}` : `Kubernetes ${from} to ${to}`;
+
 /** Returns a plan as text: hosts, steps, warnings and refusals. */
 export function planText(plan: PlanAnswer): string {
-  const { operation, hash, hosts, steps, hooks, release, warnings, refusals } = plan;
-  const parts = [`Plan: ${operation}`];
+  const { operation, kubeVersion, hash, hosts, steps, hooks, release, warnings, refusals } = plan;
+  const parts = [`Plan: ${operation}${kubeVersion ? `, ${versionText(kubeVersion)}` : ''}`];
   if (hosts.length > 0)
     parts.push(
       tableOf(

@@ -16,6 +16,13 @@ export const planSchema = z
     hash: z.string().meta({
       description: 'Hash of the plan; a request that names it in "plan" is refused if it is another.',
     }),
+    kubeVersion: z
+      .object({
+        from: z.string().optional().meta({ description: 'The present version; left out at a creation.' }),
+        to: z.string().meta({ description: 'The version after the operation.' }),
+      })
+      .optional()
+      .meta({ description: 'Kubernetes, if the operation changes its version.' }),
     hosts: z
       .array(
         z.object({

@@ -225,7 +225,7 @@ describe('with a login', () => {
     const before = await world.written();
     const { code, out, err } = await run(['create', 'planned', ...hosts(10), ...SECRET, '--dry-run']);
     expect([code, err]).toEqual([0, 'Nothing was changed.\n']);
-    expect(out).toMatch(/^Plan: create\n/);
+    expect(out).toMatch(/^Plan: create, Kubernetes v1\.34\.4\n/);
     expect(out).toMatch(/192\.0\.2\.10 +host-192-0-2-10 +control-plane, etcd +join/);
     expect(out).toMatch(/\n {2}1\. Take hosts \(2 hosts at once\)\n/);
     expect(await world.written()).toEqual(before);

@@ -262,7 +262,12 @@ async function planned(
     ...(await limitRefusals(deps, { namespace, name, old: found, next: { spec } })),
   ];
   const spelled = spelledFor(spec, wanted.placed);
-  return planAnswer(createOperation, plan, { more, spelled, after: lastSequence(found) });
+  return planAnswer(createOperation, plan, {
+    more,
+    spelled,
+    after: lastSequence(found),
+    from: found?.status?.version,
+  });
 }
 
 /** Returns the spec of a cluster with the changes of a body. */

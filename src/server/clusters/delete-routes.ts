@@ -75,7 +75,15 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
         ...otherPlanRefusals(body.plan, remove, plan, cluster),
       ];
       const after = lastSequence(cluster);
-      return { ...ok(), plan: planAnswer(remove, plan, { more, spelled: (problem) => problem, after }) };
+      return {
+        ...ok(),
+        plan: planAnswer(remove, plan, {
+          more,
+          spelled: (problem) => problem,
+          after,
+          from: plan.target.cluster.kubeVersion,
+        }),
+      };
     }
     // A deletion cannot be undone, so its plan is compared before it starts and not later.
     if (body.plan !== undefined) refuseOtherPlan(body.plan, remove, await planned(), cluster);

@@ -70,6 +70,7 @@ describe('a dry run', () => {
     });
     expect(found).toMatchObject({
       operation: 'create',
+      kubeVersion: { to: 'v1.34.4' },
       hosts: [
         { ip: '10.7.0.11', name: 'host-10-7-0-11', duties: ['control-plane', 'etcd'], action: 'join' },
         { ip: '10.7.0.12', duties: ['worker'], action: 'join', reclaim: 'old' },

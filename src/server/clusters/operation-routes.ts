@@ -102,7 +102,10 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
           ...(await limitRefusals(deps, { ...key, old: cluster, next })),
         ];
         const after = lastSequence(cluster);
-        return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
+        return {
+          ...ok(),
+          plan: planAnswer(operation, plan, { more, spelled, after, from: cluster.status?.version }),
+        };
       }
       const word = operation.values.asked;
       const repeatable = repeatableRequestId(headers, person, given ?? {});

@@ -8,7 +8,13 @@ import { planHash } from '#operations/plan-hash.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { PeopleDeps } from '../auth/route-deps.ts';
 
-/** Returns a plan as REST answers it; `spelled` uses the request's field names, `after` is the last operation's sequence. */
+const versionChange = (from: string | undefined, to: string | undefined): Pick<PlanAnswer, 'kubeVersion'> =>
+  to === undefined || to === from ? {} : { kubeVersion: { ...(from === undefined ? {} : { from }), to } };
+
+/**
+ * Returns a plan as REST answers it; `spelled` uses the request's field names, `after` is the last operation's sequence, `from`
+ * the present version of Kubernetes.
+ */
 export const planAnswer = (
   { name }: Operation,
   plan: Plan,
@@ -16,10 +22,17 @@ export const planAnswer = (
     more,
     spelled,
     after,
-  }: { more: readonly Problem[]; spelled: (problem: Problem) => Problem; after: number },
+    from,
+  }: {
+    more: readonly Problem[];
+    spelled: (problem: Problem) => Problem;
+    after: number;
+    from: string | undefined;
+  },
 ): PlanAnswer => ({
   operation: name,
   hash: planHash(name, plan, after),
+  ...versionChange(from, plan.target.cluster.kubeVersion),
   hosts: plan.hosts.map(({ member: host, action, reclaim }) => ({
     ip: host.ip,
     name: host.name,
