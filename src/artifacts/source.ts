@@ -4,6 +4,7 @@ import { access, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fetch } from 'undici';
+import { messageOf } from '#base/errors.ts';
 import { type Artifact, catalogue, formatSums, parseSums, SUMS_FILE } from './catalogue.ts';
 import { download } from './download.ts';
 import { type Entry, layout } from './layout.ts';
@@ -105,7 +106,12 @@ const urlOf = (source: Exclude<Source, { kind: 'directory' }>, path: string): st
   source.kind === 'mirror' ? `${source.url}/${path}` : `https://${path}`;
 
 async function text(url: string): Promise<string> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(SUM_TIMEOUT_MS) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(SUM_TIMEOUT_MS) }).catch(
+    (error: unknown) => {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      throw new Error(`${url} does not answer: ${messageOf(cause)}; check --source`, { cause: error });
+    },
+  );
   if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
   return response.text();
 }

@@ -146,12 +146,22 @@ export async function doctor(
   const ofToken = tokenProblems(tokenOf(options, stored), now);
   if (ofToken.length > 0) report('your token', ofToken);
   report('the authority of the server', authorityProblems(authorityOf(options, stored), now));
-  await withSession(options, async (session) => {
+  const ofServer = withSession(options, async (session) => {
     const clusters = await allClusters(session, allNamespaces ? undefined : session.namespace);
     report('the server answers', []);
     // Only the server knows whether a token is valid.
     if (ofToken.length === 0) report('your token', []);
     for (const { cluster } of clusters) report(`cluster ${cluster.metadata.name}`, problemsOf(cluster));
+  });
+  await ofServer.catch((error: unknown) => {
+    if (!(error instanceof CommandFailure) || error.exitCode !== EXIT.unavailable) throw error;
+    if (kubeconfig === undefined)
+      throw new CommandFailure(
+        `${error.message}\nwith --kubeconfig FILE, doctor also inspects the installation`,
+        error.exitCode,
+      );
+    const fix = `kubectl -n ${operatorNamespace} get pods,services`;
+    report('the server answers', [{ what: 'the server', problem: error.message, fix }]);
   });
   if (found.length > 0)
     throw new CommandFailure(`${found.length} ${found.length === 1 ? 'problem' : 'problems'}`, EXIT.failed);

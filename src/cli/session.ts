@@ -102,7 +102,11 @@ function unreachable(url: string, error: unknown): CommandFailure {
       EXIT.unavailable,
     );
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i.test(code))
-    return new CommandFailure(`${url}: ${text}; check --server and --ca`, EXIT.unavailable);
+    return new CommandFailure(
+      // After the first part, Node advises its own options.
+      `${url}: ${text.split(';')[0]}; a new installation has a new authority, so log in again; check --server and --ca`,
+      EXIT.unavailable,
+    );
   return new CommandFailure(
     `${url} does not answer: ${text}; check --server and the network`,
     EXIT.unavailable,

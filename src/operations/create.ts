@@ -33,7 +33,7 @@ function leavesEtcd({ spec, hosts }: Situation): Problem[] {
 /** Creates the cluster of `spec`. Resets hosts that an earlier, failed try took and that the spec no longer names. */
 export const create: Operation = {
   ...named('create'),
-  summary: 'Make a cluster',
+  summary: 'Create a cluster',
   phase: 'Creating',
   ends: 'Running',
   mayChange: [],

@@ -1,4 +1,4 @@
-import { NODES } from '#api/core.ts';
+import { NODES, PODS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
@@ -16,9 +16,11 @@ import type { Finding, InspectInstallation } from '../cli/doctor.ts';
 const PROGRAMS = ['controller', 'server', 'webhook', 'artifacts'].map((name) => `matryoshka-${name}`);
 /** With the chart, hosts may get artifacts from a mirror. */
 const OPTIONAL: ReadonlySet<string> = new Set(['matryoshka-artifacts']);
+/** Replicas that bootstrap and the chart give a program. */
+const REPLICAS = 2;
 const SOON_MS = 30 * 86_400_000;
 const REINSTALL =
-  'matryoshka bootstrap or helm upgrade, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
+  'check --operator-namespace; matryoshka bootstrap (docs/tasks/upgrade-meta-cluster.md) or helm upgrade (docs/tasks/install-chart.md), with the options of the installation';
 const BOOTSTRAP =
   'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
 
@@ -27,8 +29,30 @@ interface Deployment extends KubeObject {
   status?: { availableReplicas?: number; updatedReplicas?: number };
 }
 
+interface Pod extends KubeObject {
+  status?: {
+    containerStatuses?: { state?: { waiting?: { reason?: string; message?: string } } }[];
+    conditions?: { type: string; status: string; message?: string }[];
+  };
+}
+
 interface Node extends KubeObject {
   status?: { conditions?: { type: string; status: string; message?: string }[] };
+}
+
+/** Returns why a pod of a program does not run, as the kubelet or the scheduler says; '' if neither says anything. */
+async function waitingReason(client: Client, namespace: string, name: string): Promise<string> {
+  const { items } = await client.list<Pod>(PODS, { namespace, labelSelector: `app=${name}` });
+  for (const { status } of items) {
+    const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
+    if (waiting?.reason !== undefined && waiting.reason !== 'ContainerCreating')
+      return `: ${[waiting.reason, waiting.message].filter(Boolean).join(': ')}`;
+    const unscheduled = status?.conditions?.find(
+      ({ type, status: value }) => type === 'PodScheduled' && value === 'False',
+    );
+    if (unscheduled?.message) return `: ${unscheduled.message}`;
+  }
+  return '';
 }
 
 async function programs(client: Client, namespace: string): Promise<Finding[]> {
@@ -48,13 +72,13 @@ async function programs(client: Client, namespace: string): Promise<Finding[]> {
             {
               what,
               problem: 'is scaled to 0',
-              fix: `kubectl -n ${namespace} scale deployment/${name} --replicas=1`,
+              fix: `kubectl -n ${namespace} scale deployment/${name} --replicas=${OPTIONAL.has(name) ? 1 : REPLICAS}`,
             },
           ]
         : [
             {
               what,
-              problem: `${availableReplicas} of ${wanted} pods are available`,
+              problem: `${availableReplicas} of ${wanted} pods are available${await waitingReason(client, namespace, name)}`,
               fix: `kubectl -n ${namespace} describe pods -l app=${name}`,
             },
           ];

@@ -92,7 +92,7 @@ export const createCluster = route({
   operationId: 'createCluster',
   method: 'POST',
   path: CLUSTER_PATH,
-  summary: 'Make a cluster',
+  summary: 'Create a cluster',
   description: `Asks for a cluster on these hosts. 404 with "retry": true and no such cluster; 409 without it and one that exists. ${DRY_RUN}`,
   body: createBody,
   errors: [404, 409, 412, 413],

@@ -274,7 +274,7 @@ spec:
     await statusOf('filed', { name: 'create', step: 'Complete', result: 'finished' }, { phase: 'Running' });
     await world.created('filed');
     const { code, out } = await creation.end();
-    expect([code, out]).toEqual([0, 'cluster filed: finished (make a cluster)\n']);
+    expect([code, out]).toEqual([0, 'cluster filed: finished (create a cluster)\n']);
   });
 
   it('shows clusters as a table, as data and by name', async () => {

@@ -59,3 +59,15 @@ affinity:
       - weight: 100
         podAffinityTerm: { topologyKey: kubernetes.io/hostname, labelSelector: { matchLabels: { app: {{ . }} } } }
 {{- end }}
+
+{{- /* Address of the REST API, as far as values say it. */}}
+{{- define "matryoshka.url" -}}
+{{- $address := first .Values.server.addresses | default "ADDRESS" -}}
+{{- if eq .Values.server.service.type "NodePort" -}}
+https://{{ $address }}:{{ .Values.server.service.nodePort | default "NODE-PORT" }}
+{{- else if and (eq .Values.server.service.type "ClusterIP") (not .Values.server.addresses) -}}
+https://matryoshka-server.{{ .Release.Namespace }}.svc
+{{- else -}}
+https://{{ $address }}
+{{- end }}
+{{- end }}
