@@ -159,7 +159,7 @@ export function requestOf(kind: OperationKind, cluster: Cluster): Request {
   if (!form) throw new Error(`There is no form for ${kind}.`);
   const { operation, first, initial = () => ({}), isWhole, needsChange, warning, choices } = form;
   const begins = initial(cluster);
-  // Somebody has changed the lists already. They are confirmed as they are.
+  // The spec has the new lists already. The request confirms them.
   const isEdited = conditionOf(cluster, 'Stalled')?.reason === 'NeedsConfirmation';
   return {
     title: titleOf(operation),

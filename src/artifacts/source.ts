@@ -109,7 +109,7 @@ async function text(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(SUM_TIMEOUT_MS) }).catch(
     (error: unknown) => {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      throw new Error(`${url} does not answer: ${messageOf(cause)}; check --source`, { cause: error });
+      throw new Error(`${url} does not answer: ${messageOf(cause)}`, { cause: error });
     },
   );
   if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);

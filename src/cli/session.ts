@@ -90,6 +90,9 @@ export function tokenOf({ tokenFile }: ConnectionOptions, stored: ConfigFile): s
   );
 }
 
+/** Codes of OpenSSL for a certificate of an authority that is not known. */
+const OTHER_AUTHORITY = /UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET_ISSUER/;
+
 /** Returns why no answer came, with the flag to check. */
 function unreachable(url: string, error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
@@ -104,7 +107,7 @@ function unreachable(url: string, error: unknown): CommandFailure {
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i.test(code))
     return new CommandFailure(
       // After the first part, Node advises its own options.
-      `${url}: ${text.split(';')[0]}; a new installation has a new authority, so log in again; check --server and --ca`,
+      `${url}: ${text.split(';')[0]}; ${OTHER_AUTHORITY.test(code) ? 'a new installation has a new authority, so log in again; ' : ''}check --server and --ca`,
       EXIT.unavailable,
     );
   return new CommandFailure(

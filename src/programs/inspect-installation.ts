@@ -42,8 +42,11 @@ interface Node extends KubeObject {
 
 /** Returns why a pod of a program does not run, as the kubelet or the scheduler says; '' if neither says anything. */
 async function waitingReason(client: Client, namespace: string, name: string): Promise<string> {
-  const { items } = await client.list<Pod>(PODS, { namespace, labelSelector: `app=${name}` });
-  for (const { status } of items) {
+  // Without the right to list pods, the doctor still reports the Deployment.
+  const pods = await client
+    .list<Pod>(PODS, { namespace, labelSelector: `app=${name}` })
+    .catch(() => ({ items: [] }));
+  for (const { status } of pods.items) {
     const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
     if (waiting?.reason !== undefined && waiting.reason !== 'ContainerCreating')
       return `: ${[waiting.reason, waiting.message].filter(Boolean).join(': ')}`;

@@ -81,6 +81,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
           more,
           spelled: (problem) => problem,
           after,
+          // A deletion changes no version.
           from: plan.target.cluster.kubeVersion,
         }),
       };
