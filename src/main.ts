@@ -5,7 +5,7 @@ import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import { plainLines } from '#base/plain-text.ts';
 import type { Manager } from '#runtime/process/manager.ts';
 import description from '../package.json' with { type: 'json' };
-import { clientCommands } from './cli/commands.ts';
+import { clientCommands } from './cli/commands/index.ts';
 import { CommandFailure } from './cli/failure.ts';
 import {
   backupConfig,
@@ -94,43 +94,6 @@ const commands = clientCommands({
 });
 for (const command of commands) program.addCommand(command);
 
-serve(
-  'controller',
-  'Run the controllers of the operator',
-  controllerConfig,
-  async (config, log) => (await import('./programs/controller.ts')).controllerProgram(config, log),
-  (config) => config.logLevel,
-);
-serve(
-  'server',
-  'Serve the REST API',
-  serverConfig,
-  async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
-  (config) => config.logLevel,
-);
-serve(
-  'webhook',
-  'Serve the admission webhook',
-  webhookConfig,
-  async (config, log) => (await import('./programs/webhook.ts')).webhookProgram(config, log),
-  (config) => config.logLevel,
-);
-serve(
-  'workspace-server',
-  'Serve Workspaces over gRPC',
-  workspaceServerConfig,
-  async (config, log) =>
-    (await import('#addons/workspace/server/program.ts')).workspaceServerProgram(config, log),
-  (config) => config.logLevel,
-);
-serve(
-  'ingress-proxy',
-  'Serve the routes of Ingresses',
-  ingressProxyConfig,
-  async (config, log) => (await import('#addons/ingress/proxy/program.ts')).ingressProxyProgram(config, log),
-  (config) => config.logLevel,
-);
-
 const artifacts = new Command('artifacts').helpGroup(INSTALLATION).description('Files that hosts install');
 program.addCommand(artifacts);
 serve(
@@ -213,10 +176,46 @@ precheck.action(async (options) => {
 });
 program.addCommand(precheck);
 
+serve(
+  'controller',
+  'Run the controllers of the operator',
+  controllerConfig,
+  async (config, log) => (await import('./programs/controller.ts')).controllerProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'server',
+  'Serve the REST API',
+  serverConfig,
+  async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'webhook',
+  'Serve the admission webhook',
+  webhookConfig,
+  async (config, log) => (await import('./programs/webhook.ts')).webhookProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'workspace-server',
+  'Serve Workspaces over gRPC',
+  workspaceServerConfig,
+  async (config, log) =>
+    (await import('#addons/workspace/server/program.ts')).workspaceServerProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'ingress-proxy',
+  'Serve the routes of Ingresses',
+  ingressProxyConfig,
+  async (config, log) => (await import('#addons/ingress/proxy/program.ts')).ingressProxyProgram(config, log),
+  (config) => config.logLevel,
+);
+
 program.addCommand(
   new Command('completion')
     .exitOverride(exits)
-    .helpGroup(INSTALLATION)
     .description('Print the script that completes commands in a shell')
     .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish', 'powershell']))
     .action(async (shell) => (await import('./cli/completion.ts')).printScript(shell)),
