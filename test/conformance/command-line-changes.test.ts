@@ -1,0 +1,143 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { annotations } from '#api/names.ts';
+import { type CommandLine, commandLine, hosts, SECRET, soon } from './command-line.fixture.ts';
+
+let cli: CommandLine;
+beforeAll(async () => {
+  cli = await commandLine();
+  await cli.loginAsOwner();
+});
+afterAll(() => cli.stop());
+
+it('prints a plan and writes nothing', async () => {
+  const before = await cli.world.written();
+  const { code, out, err } = await cli.run(['create', 'planned', ...hosts(10), ...SECRET, '--dry-run']);
+  expect([code, err]).toEqual([0, 'Nothing was changed.\n']);
+  expect(out).toMatch(/^Plan: create, Kubernetes v1\.34\.4\n/);
+  expect(out).toMatch(/192\.0\.2\.10 +host-192-0-2-10 +control-plane, etcd +join/);
+  expect(out).toMatch(/\n {2}1\. Take hosts \(2 hosts at once\)\n/);
+  expect(await cli.world.written()).toEqual(before);
+});
+
+it('prints every refusal of a plan', async () => {
+  const { code, err } = await cli.run([
+    'create',
+    'refused',
+    '--control-planes',
+    '192.0.2.10,192.0.2.11',
+    ...SECRET,
+  ]);
+  expect(code).toBe(3);
+  expect(err).toMatch(/^masterList.*\n$/);
+});
+
+it('creates from a file, and waits until the cluster is made', async () => {
+  const file = join(cli.home, 'cluster.yaml');
+  await writeFile(
+    file,
+    `apiVersion: ecs.yun.com/v1
+kind: KubernetesCluster
+metadata: {name: filed, namespace: ${cli.world.namespace}}
+spec:
+  cluster:
+    region: north
+    timeout_mins: "30"
+    credentialsSecret: keys
+    masterList: [{ip: 192.0.2.20, name: first}]
+`,
+  );
+  const creation = cli.begin(['create', '-f', file, '--wait']);
+  await expect
+    .poll(async () => (await cli.world.cluster('filed'))?.metadata.annotations?.[annotations.operation], soon)
+    .toBe('creating');
+  expect((await cli.world.cluster('filed'))?.spec.cluster).toMatchObject({
+    region: 'north',
+    timeout_mins: '30',
+  });
+  await cli.statusOf('filed', { name: 'create', step: 'Install the control plane' }, { phase: 'Creating' });
+  await expect
+    .poll(async () => (await cli.run(['get', 'filed', '-o', 'wide'])).out, soon)
+    .toMatch(/create: Install the control plane/);
+  await expect.poll(creation.noted, soon).toContain('create: Install the control plane\n');
+  await cli.statusOf('filed', { name: 'create', step: 'Complete', result: 'finished' }, { phase: 'Running' });
+  await cli.world.created('filed');
+  const { code, out } = await creation.end();
+  expect([code, out]).toEqual([0, 'cluster filed: finished (create a cluster)\n']);
+});
+
+it('shows clusters as a table, as data and by name', async () => {
+  const { out } = await cli.run(['get']);
+  expect(out).toMatch(/^NAME +PHASE +READY +VERSION +NODES +AGE +SUMMARY\nfiled +Running /);
+  const { out: yaml } = await cli.run(['get', 'filed', '-o', 'yaml']);
+  expect(yaml).toMatch(/^metadata:\n(.*\n)* {2}name: filed\n/m);
+  expect((await cli.run(['get', '-o', 'name'])).out).toBe('kubernetescluster.ecs.yun.com/filed\n');
+  const { out: described } = await cli.run(['describe', 'filed']);
+  expect(described).toMatch(/Region: +north\n/);
+  expect(described).toMatch(/192\.0\.2\.20 +first +control-plane,etcd +Joined/);
+  expect((await cli.run(['hosts', 'filed', '-o', 'name'])).out).toBe('192.0.2.20\n');
+});
+
+it('completes commands, flags and names of clusters', async () => {
+  const completed = async (...words: string[]) =>
+    (await cli.run(['complete', '--', ...words])).out.split('\n').map((line) => line.split('\t')[0]);
+  expect(await completed('sca')).toContain('scale');
+  expect(await completed('scale', 'filed', '--add-w')).toContain('--add-workers');
+  expect(await completed('scale', 'fi')).toContain('filed');
+  expect((await cli.run(['completion', 'bash'])).out).toMatch(/^# bash completion for matryoshka/);
+});
+
+it('adds hosts, with the present ones in the request', async () => {
+  const { code, out } = await cli.run(['scale', 'filed', '--add-workers', '192.0.2.21']);
+  expect([code, out]).toEqual([
+    0,
+    'cluster filed: requested (add workers, control planes and members of etcd)\n',
+  ]);
+  const cluster = await cli.world.cluster('filed');
+  expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
+  expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '192.0.2.21' }]);
+  const busy = await cli.run(['repair', 'filed']);
+  expect([busy.code, busy.err]).toEqual([
+    3,
+    expect.stringMatching(
+      /^cluster "filed" is busy: scaling-up was asked by .*:account-[0-9a-f]+ and did not start yet\n$/,
+    ),
+  ]);
+});
+
+it('reports why an operation failed, and what to read', async () => {
+  const failed = { phase: 'Failed', message: 'no space on 192.0.2.21' };
+  await cli.statusOf('filed', { name: 'scale-up', step: 'Join hosts', result: 'failed' }, failed);
+  await cli.world.created('filed');
+  const retry = cli.begin(['retry', 'filed', '--wait']);
+  await expect
+    .poll(async () => (await cli.world.cluster('filed'))?.metadata.annotations?.[annotations.operation], soon)
+    .toBe('scaling-up');
+  await cli.statusOf('filed', { name: 'scale-up', step: 'Join hosts', result: 'failed' }, failed);
+  const { code, err } = await retry.end();
+  expect(code).toBe(1);
+  expect(err).toContain(
+    'filed: scale-up failed: no space on 192.0.2.21\n"matryoshka logs filed --operation b7k2m9x4qz" has its log\n',
+  );
+});
+
+it('stops waiting after the time of --timeout', async () => {
+  await cli.world.created('filed');
+  const renewal = await cli.run(['renew', 'filed', '--wait', '--timeout', '1s']);
+  expect([renewal.code, renewal.err.trim().split('\n').at(-1)]).toEqual([
+    6,
+    'filed: the operation has not ended after 1 s, and goes on',
+  ]);
+});
+
+it('deletes only what the user confirms', async () => {
+  const unsure = await cli.run(['delete', 'filed']);
+  expect([unsure.code, unsure.err.trim().split('\n').at(-1)]).toEqual([
+    2,
+    'cluster filed will be deleted, and its hosts will be reset with all data of the cluster; repeat the command with --yes if you want that',
+  ]);
+  expect((await cli.world.cluster('filed'))?.metadata.deletionTimestamp).toBeUndefined();
+  expect(await cli.run(['delete', 'filed', '--yes'])).toMatchObject({ code: 0 });
+  await expect.poll(async () => (await cli.run(['get', 'filed'])).code, soon).toBe(3);
+});
