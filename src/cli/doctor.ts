@@ -103,7 +103,7 @@ function authorityProblems(pem: string, now: Date): Findings {
     {
       what: 'the authority of the server',
       problem: left < 0 ? `expired ${spanOf(-left)} ago` : `expires in ${spanOf(left)}`,
-      fix: 'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)',
+      fix: 'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md); with the chart, docs/tasks/install-chart.md#certificates',
     },
   ];
 }

@@ -8,7 +8,7 @@ import { firstEnd } from '#certificates/served-until.ts';
 import { apiServersOf } from '#controller/certificate/api-servers.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
-import { isNotFound } from '#runtime/wire/api-error.ts';
+import { isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
 import type { Finding, InspectInstallation } from '../cli/doctor.ts';
 
 /** Checks an installation in its meta cluster, for `matryoshka doctor`. */
@@ -21,8 +21,8 @@ const REPLICAS = 2;
 const SOON_MS = 30 * 86_400_000;
 const REINSTALL =
   'check --operator-namespace; matryoshka bootstrap (docs/tasks/upgrade-meta-cluster.md) or helm upgrade (docs/tasks/install-chart.md), with the options of the installation';
-const BOOTSTRAP =
-  'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md)';
+const RENEW =
+  'matryoshka bootstrap, with the options of the installation (docs/tasks/upgrade-meta-cluster.md); if another tool made the meta cluster, renew with that tool';
 
 interface Deployment extends KubeObject {
   spec?: { replicas?: number };
@@ -118,26 +118,35 @@ async function nodes(client: Client): Promise<Finding[]> {
 async function certificates(client: Client, url: string, now: Date): Promise<Finding[]> {
   const end = await firstEnd(await apiServersOf(client, url));
   if (end.getTime() - now.getTime() > SOON_MS) return [];
-  return [
-    { what: 'certificates of the meta cluster', problem: `end at ${end.toISOString()}`, fix: BOOTSTRAP },
-  ];
+  return [{ what: 'certificates of the meta cluster', problem: `end at ${end.toISOString()}`, fix: RENEW }];
 }
 
-/** Returns the problems of an installation. A meta cluster that does not answer is one. */
+const unchecked = (error: unknown, kubeconfig: string): Finding => ({
+  what: 'meta cluster',
+  problem: messageOf(error),
+  fix: isForbidden(error)
+    ? 'use a kubeconfig of an administrator'
+    : `check ${kubeconfig}, and the hosts of the meta cluster`,
+});
+
+/** Returns the problems of an installation. A meta cluster that does not answer is one, and so is a missing right. */
 export const inspectInstallation: InspectInstallation = async (kubeconfig, namespace, now) => {
   const endpoint = await loadEndpoint({ kubeconfig });
   const client = createClient(endpoint, { userAgent: 'matryoshka-doctor' });
   try {
-    const found = await Promise.all([
+    const checks = await Promise.allSettled([
       programs(client, namespace),
       kinds(client),
       nodes(client),
       certificates(client, endpoint.url, now),
     ]);
-    return found.flat();
-  } catch (error) {
-    const fix = `check ${kubeconfig}, and the hosts of the meta cluster`;
-    return [{ what: 'meta cluster', problem: messageOf(error), fix }];
+    const found = checks.flatMap((check) => (check.status === 'fulfilled' ? check.value : []));
+    const errors = checks.flatMap((check) => (check.status === 'fulfilled' ? [] : [check.reason]));
+    const forbidden = errors.filter(isForbidden);
+    // A meta cluster that is away fails each check alike.
+    const [other] = errors.filter((error) => !isForbidden(error));
+    const failed = other === undefined ? forbidden : [...forbidden, other];
+    return [...found, ...failed.map((error) => unchecked(error, kubeconfig))];
   } finally {
     await client.close();
   }

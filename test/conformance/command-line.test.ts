@@ -135,6 +135,25 @@ describe('with a login', () => {
     }
   });
 
+  it('inspects an installation whose server does not answer', async () => {
+    const away = ['doctor', '--server', 'https://127.0.0.1:1'];
+    const { code, err } = await cli.run(away);
+    expect(code).toBe(5);
+    expect(err.trim().split('\n').at(-1)).toBe(
+      'with --kubeconfig FILE, doctor also inspects the installation',
+    );
+    const file = join(cli.home, 'server.kubeconfig');
+    await writeFile(file, cli.world.serverKubeconfig);
+    const inspected = await cli.run([...away, '--kubeconfig', file, '--operator-namespace', 'operators']);
+    expect(inspected.code).toBe(1);
+    expect(inspected.out).toMatch(
+      /problem {2}meta cluster: nodes is forbidden: .*\n {9}fix: use a kubeconfig of an administrator\n/,
+    );
+    expect(inspected.out).toMatch(
+      /\nproblem {2}the server: https:\/\/127\.0\.0\.1:1 does not answer: .*\n {9}fix: kubectl -n operators get pods,services\n/,
+    );
+  });
+
   it('reports a missing right', async () => {
     const file = join(cli.home, 'mallory.token');
     await writeFile(file, cli.world.tokens.mallory);
