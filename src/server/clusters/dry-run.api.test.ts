@@ -147,6 +147,7 @@ describe('a dry run', () => {
       { '10.7.0.1': 'stay', '10.7.0.4': 'join' },
       [],
     ]);
+    expect(up).not.toHaveProperty('kubeVersion');
     const down = await plan(routeOf('scale-down'), 'made', { nodeList: [host(2)] });
     expect([down.operation, actions(down), down.refusals]).toEqual([
       'scale-down',

@@ -72,7 +72,9 @@ async function judged(
   });
   const spelled = spelledFor(spec, placed, request.names);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
-  return { asked: { change, addons, annotations: more }, plan, spelled, next: { spec } };
+  // If status was lost, the applied spec has the version.
+  const from = version ?? applied?.cluster.kubeVersion;
+  return { asked: { change, addons, annotations: more }, plan, spelled, next: { spec }, from };
 }
 
 /** Adds the routes of operations, each generated from the operation's descriptor. */
@@ -93,7 +95,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
-        const { plan, spelled, next } = await judge(cluster);
+        const { plan, spelled, next, from } = await judge(cluster);
         const id = cluster.metadata.annotations?.[annotations.clusterId];
         const more = [
           ...busyRefusals(cluster, body.retry ?? false),
@@ -104,7 +106,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         const after = lastSequence(cluster);
         return {
           ...ok(),
-          plan: planAnswer(operation, plan, { more, spelled, after, from: cluster.status?.version }),
+          plan: planAnswer(operation, plan, { more, spelled, after, from }),
         };
       }
       const word = operation.values.asked;
