@@ -15,6 +15,7 @@ import { helm } from '#lab/helm/helm.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { renderedManifests } from '../../deploy/manifests.ts';
+import { valuesSchema } from '../../deploy/values-schema.ts';
 
 /** The Helm chart: what it renders, and a real API server into which Helm installs it. */
 
@@ -68,6 +69,10 @@ describe('what the chart renders', () => {
     expect(Object.fromEntries(found)).toEqual(await renderedManifests());
   });
 
+  it('has a schema with the variables of roles: run "node deploy/values-schema.ts"', async () => {
+    expect(JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'))).toEqual(valuesSchema());
+  });
+
   it('has no findings of helm lint', async () => {
     const { exitCode, stdout } = await run(['lint', '--strict', CHART]);
     expect([exitCode, stdout.includes('0 chart(s) failed')]).toEqual([0, true]);
@@ -80,6 +85,8 @@ describe('what the chart renders', () => {
     [{ certificates: { mode: 'magic' } }, /certificates.*mode/s],
     [{ servedNamespaces: { names: ['Default'] } }, /servedNamespaces.*names/s],
     [{ colour: 'red' }, /colour/],
+    [{ site: { ...SITE.site, inventoryVars: { drain_second: 300 } } }, /inventoryVars.*drain_second/s],
+    [{ site: { ...SITE.site, inventoryVars: { drain_seconds: 'long' } } }, /inventoryVars.*drain_seconds/s],
     [{ server: { oidc: { issuer: 'https://id.example.com' } } }, /clientId/],
     [{ monitoring: { traces: { endpoint: 'collector:4318' } } }, /endpoint/],
   ])('refuses %o, and names the key', async (wrong, message) => {
