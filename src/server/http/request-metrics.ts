@@ -11,13 +11,13 @@ export function requestMetrics(registry: Registry): ObserveRequest {
   const registers = [registry];
   const count = new Counter({
     name: 'matryoshka_rest_requests_total',
-    help: 'Requests of users and Jobs',
+    help: 'Requests of users and Jobs; code 499: the client left before the answer began',
     labelNames: ['operation', 'code'],
     registers,
   });
   const time = new Histogram({
     name: 'matryoshka_rest_request_duration_seconds',
-    help: 'Time of a request until its answer ends; of a followed log, the whole time',
+    help: 'Time of a request until its answer ends; of events and a followed log, the whole time',
     buckets: SECONDS,
     labelNames: ['operation'],
     registers,
@@ -28,10 +28,20 @@ export function requestMetrics(registry: Registry): ObserveRequest {
   };
 }
 
-/** Observes each request whose route has an operation, so that paths of strangers make no series. */
+/** Code of a request whose client left before the answer began, as nginx counts it. */
+const LEFT = 499;
+
+/**
+ * Observes each request whose route has an operation, so that paths of strangers make no series. Most clients end a stream of
+ * events themselves, so it is the end of the response that counts, not whether it was sent whole.
+ */
 export function observeRequests(app: FastifyInstance, observe: ObserveRequest): void {
-  app.addHook('onResponse', async ({ routeOptions }, reply) => {
+  app.addHook('onRequest', async ({ routeOptions }, reply) => {
     const { operationId } = routeOptions.config;
-    if (operationId !== undefined) observe(operationId, reply.statusCode, reply.elapsedTime / 1_000);
+    if (operationId === undefined) return;
+    reply.raw.once('close', () => {
+      const code = reply.raw.headersSent ? reply.raw.statusCode : LEFT;
+      observe(operationId, code, reply.elapsedTime / 1_000);
+    });
   });
 }
