@@ -27,8 +27,8 @@ lab-down: setup ## remove them, and those of the second lab that "make e2e" make
 	LAB=2 node lab/main.ts down
 test: setup ## everything but the long e2e and the benches
 	node test/run.ts
-faults: setup ## everything that can go wrong with the controller, and RANDOM=2500 plans of several things; PLAN= replays one
-	PLAN='$(PLAN)' RANDOM='$(RANDOM)' SEED='$(SEED)' node test/faults/main.ts
+faults: setup ## everything that can go wrong with the controller, and RANDOM=2500 plans of several things; PLAN= replays one, LIFE= runs one list of steps
+	PLAN='$(PLAN)' LIFE='$(LIFE)' RANDOM='$(RANDOM)' SEED='$(SEED)' node test/faults/main.ts
 newest: setup ## the tests of `make test` that ask an API server, with the newest Kubernetes instead of the oldest that we support
 	MATRYOSHKA_API_SERVER=newest vitest run --project api
 mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=name)

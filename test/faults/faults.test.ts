@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ground, groundOn } from '../worlds/ground.ts';
 import { runPlans, trace } from './campaign.ts';
+import { LIVES } from './lives.ts';
 import { planFrom, textOfPlan } from './plan.ts';
 import { enumeratedPlans, randomPlan, type Trace } from './plans.ts';
+import { runPlan } from './run-plan.ts';
 
 let ground: Ground;
 let expected: Trace;
@@ -30,6 +32,12 @@ describe('creating and deleting a cluster', () => {
     expect(failures).toEqual([]);
     // Events may be merged, so a plan may have one read less, and its fault is not reached.
     expect(met).toBeGreaterThan(plans.length * 0.9);
+  });
+});
+
+describe.each(LIVES.map((steps) => ({ life: steps.join('+'), steps })))('the life $life', ({ steps }) => {
+  it.concurrent('ends without a problem if there is no fault', async () => {
+    expect((await runPlan(ground, { steps, faults: [] })).problems).toEqual([]);
   });
 });
 

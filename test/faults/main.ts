@@ -2,55 +2,15 @@ import { randomInt } from 'node:crypto';
 import { type Ground, groundOn, startServer } from '../worlds/ground.ts';
 import { runPlans, shrink, trace, type Verdict, verdictOn } from './campaign.ts';
 import { liveThroughKills } from './killed.ts';
-import { type Plan, planFrom, type Step, textOfPlan } from './plan.ts';
+import { isNew, LIVES } from './lives.ts';
+import { type Plan, planFrom, textOfPlan } from './plan.ts';
 import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts';
 
 /**
  * `make faults`: every possible fault one at a time, then real processes that are killed, then RANDOM plans with several
- * faults. PLAN runs one of these: a seed, the text that a failure prints, `kill-SEED`, or `random` for all.
+ * faults. PLAN runs one of these: a seed, the text that a failure prints, `kill-SEED`, or `random` for all. LIFE runs the
+ * single faults of one life.
  */
-const LIVES: readonly (readonly Step[])[] = [
-  ['create', 'delete'],
-  ['create', 'up', 'down', 'delete'],
-  ['refused', 'create', 'delete'],
-  ['refused', 'swapped', 'delete'],
-  ['cancelled', 'create', 'delete'],
-  ['create', 'mistyped', 'corrected', 'down', 'delete'],
-  ['create', 'relabel', 'delete'],
-  ['create', 'replace', 'delete'],
-  ['create', 'move', 'delete'],
-  ['create', 'repair', 'delete'],
-  ['create', 'renew', 'delete'],
-  ['create', 'rotate', 'delete'],
-  ['create', 'update', 'delete'],
-  ['create', 'settings', 'delete'],
-  ['create', 'undo', 'delete'],
-  ['create', 'save', 'delete'],
-  ['create', 'restore', 'delete'],
-];
-/** Steps that earlier lives have not covered. A creation after a failed one differs from that of a new object. */
-const SHOWN: Readonly<Record<string, readonly Step[]>> = {
-  up: ['up', 'down'],
-  swapped: ['swapped'],
-  refused: ['refused', 'create'],
-  cancelled: ['cancelled'],
-  mistyped: ['mistyped', 'corrected'],
-  relabel: ['relabel'],
-  replace: ['replace'],
-  move: ['move'],
-  repair: ['repair'],
-  renew: ['renew'],
-  rotate: ['rotate'],
-  update: ['update'],
-  settings: ['settings'],
-  undo: ['undo'],
-  save: ['save'],
-  restore: ['restore'],
-};
-const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
-  const [, shown] = Object.entries(SHOWN).find(([label]) => steps.some((step) => step === label)) ?? [];
-  return faults.every(({ step }) => shown?.includes(step) ?? true);
-};
 const AT_ONCE = 8;
 const TELL_MS = 10_000;
 /** Kills in each step of a life; each takes as long as a lease. */
@@ -98,16 +58,17 @@ async function campaign(
 }
 
 const wanted = process.env['PLAN'] ?? '';
+const life = process.env['LIFE'] ?? '';
 const count = Number(process.env['RANDOM'] || 2_500);
 const seed = Number(process.env['SEED'] || randomInt(1_000_000_000));
 
 await using server = await startServer();
 const ground = await groundOn(server.kubeconfigPath);
 
-/** Runs every single fault in each life. */
-async function enumerated(): Promise<number> {
+/** Runs every single fault in each of these lives. */
+async function enumerated(lives: typeof LIVES): Promise<number> {
   let failed = 0;
-  for (const steps of LIVES) {
+  for (const steps of lives) {
     const expected = await trace(ground, steps);
     const plans = [...enumeratedPlans(expected), ...otherPlans(expected)];
     failed += await campaign(
@@ -160,7 +121,13 @@ async function run(): Promise<number> {
   if (wanted === 'random') return random(seed, count);
   if (/^\d+$/.test(wanted)) return random(Number(wanted), 1);
   if (wanted !== '') return onePlan(wanted);
-  return (await enumerated()) + (await kills(seed)) + (await random(seed, count));
+  if (life !== '') {
+    const lives = LIVES.filter((steps) => steps.join('+') === life);
+    if (lives.length > 0) return enumerated(lives);
+    say(`LIFE: ${life} is none of:\n${LIVES.map((steps) => `  ${steps.join('+')}`).join('\n')}`);
+    return 1;
+  }
+  return (await enumerated(LIVES)) + (await kills(seed)) + (await random(seed, count));
 }
 
 try {

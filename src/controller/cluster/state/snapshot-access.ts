@@ -49,16 +49,18 @@ export async function snapshotAccessOf(
       if (!isForbidden(error)) throw error;
       throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
     });
-  let secret = await find();
+  // A Secret that is not there gets a new key or ends the operation: two reads must agree.
+  let secret = (await find()) ?? (await find());
+  let pinned: string | undefined;
   // A new key would not read the snapshots that are there.
   const stored = cluster.status?.etcdSnapshots?.stored ?? [];
   if (!secret && named === undefined && task === 'save' && stored.length === 0) {
     if (claim === undefined) throw lack(NO_PLACE);
     const identity = await newIdentity();
     // Pinned first: no Secret of that name counts if another program creates it in between.
-    await clusterStates.pinSnapshotKey(clusterId, name, (await recipientOf(identity)) ?? '');
-    await create(client, { namespace, name }, identity);
-    secret = await find();
+    pinned = (await recipientOf(identity)) ?? '';
+    await clusterStates.pinSnapshotKey(clusterId, name, pinned);
+    secret = (await create(client, { namespace, name }, identity)) ?? (await find());
   }
   if (!secret)
     throw lack(
@@ -72,7 +74,7 @@ export async function snapshotAccessOf(
     throw lack(
       'has no age-identity that can be used; write the line AGE-SECRET-KEY-1… that age-keygen prints',
     );
-  const pinned = await clusterStates.snapshotKeyOf(clusterId, name);
+  pinned ??= await clusterStates.snapshotKeyOf(clusterId, name);
   if (pinned === undefined && named === undefined)
     throw lack(
       `was not created for this cluster by the operator; to use it, set spec.etcdSnapshots.secret to "${name}"`,
@@ -105,19 +107,20 @@ export async function snapshotAccessOf(
 const NO_PLACE =
   'names no storage, and the installation has no volume for snapshots; write age-identity, endpoint, bucket, access-key-id and secret-access-key into it';
 
+/** Returns the Secret; undefined if there is one already: then the pinned key decides whether it counts. */
 async function create(
   client: Client,
   { namespace, name }: { namespace: string; name: string },
   identity: string,
-): Promise<void> {
+): Promise<Secret | undefined> {
   const secret: Secret = {
     metadata: { namespace, name, labels: { [labels.purpose]: 'snapshots' } },
     data: secretData({ 'age-identity': identity }),
   };
   try {
-    await client.create(SECRETS, secret);
+    return await client.create(SECRETS, secret);
   } catch (error) {
-    // Then the pinned key decides whether it counts.
     if (!isAlreadyExists(error)) throw error;
+    return undefined;
   }
 }
