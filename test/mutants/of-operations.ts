@@ -203,6 +203,17 @@ export const ofOperations: readonly Mutant[] = [
     },
   },
   {
+    name: 'one read that misses the Secret for snapshots makes a new key',
+    file: 'src/controller/cluster/state/snapshot-access.ts',
+    from: 'let secret = (await find()) ?? (await find());',
+    to: 'let secret = await find();',
+    witness: {
+      project: 'api',
+      file: 'src/controller/cluster/state/snapshot-access.api.test.ts',
+      test: 'makes no new key because one read missed the Secret',
+    },
+  },
+  {
     name: 'a snapshot counts before it is verified',
     file: 'src/snapshots/save.ts',
     from: 'const files = named(SUFFIX).filter(({ name }) => !unverified.has(name));',

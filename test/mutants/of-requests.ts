@@ -90,4 +90,26 @@ export const ofRequests: readonly Mutant[] = [
       test: 'needs its own right',
     },
   },
+  {
+    name: 'a stream that its client ends is not counted',
+    file: 'src/server/http/request-metrics.ts',
+    from: "reply.raw.once('close'",
+    to: "reply.raw.once('finish'",
+    witness: {
+      project: 'unit',
+      file: 'src/server/http/request-metrics.test.ts',
+      test: 'counts whole answers, streams that the client ends, and clients that leave',
+    },
+  },
+  {
+    name: 'a missing right hides what the doctor found',
+    file: 'src/programs/inspect-installation.ts',
+    from: 'return [...found, ...failed.map',
+    to: 'return [...(failed.length > 0 ? [] : found), ...failed.map',
+    witness: {
+      project: 'api',
+      file: 'src/programs/inspect-installation.api.test.ts',
+      test: 'reports what it may not read, and all that it may',
+    },
+  },
 ];

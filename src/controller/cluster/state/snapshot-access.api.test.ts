@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { newIdentity } from '#snapshots/seal.ts';
 import { clusterStatesIn } from './cluster-state.ts';
@@ -18,12 +19,16 @@ const cluster = (name: string): KubernetesCluster => ({
 async function accessFor(
   of: KubernetesCluster,
   secret?: string,
-  { claim = CLAIM, task = 'save' }: { claim?: string | undefined; task?: 'save' | 'load' } = {},
+  {
+    claim = CLAIM,
+    task = 'save',
+    client = test.client,
+  }: { claim?: string | undefined; task?: 'save' | 'load'; client?: Client } = {},
 ) {
   const { name: id = '' } = of.metadata;
   const clusterStates = clusterStatesIn(test.client, test.namespace);
   await clusterStates.bind(id, { namespace: test.namespace, name: id });
-  return snapshotAccessOf({ client: test.client, clusterStates, claim: claim || undefined }, of, id, {
+  return snapshotAccessOf({ client, clusterStates, claim: claim || undefined }, of, id, {
     spec: { ...of.spec, ...(secret === undefined ? {} : { etcdSnapshots: { secret } }) },
     task,
   });
@@ -100,6 +105,19 @@ it('does not make a Secret that the spec names, or that a restore needs', async 
   const stored = [{ name: '20261129t020000z-7', createdAt: '2026-11-29T02:00:00.000Z', size: 1 }];
   const saved = { ...cluster('saved'), status: { etcdSnapshots: { stored } } };
   await expect(accessFor(saved)).rejects.toThrow('from your copy');
+});
+
+it('makes no new key because one read missed the Secret', async () => {
+  const first = await accessFor(cluster('missed'));
+  let reads = 0;
+  const client: Client = {
+    ...test.client,
+    find: async (...args) => {
+      reads += 1;
+      return reads === 1 ? undefined : test.client.find(...args);
+    },
+  };
+  expect(await accessFor(cluster('missed'), undefined, { client })).toEqual(first);
 });
 
 it('refuses a default Secret that the operator did not create', async () => {
