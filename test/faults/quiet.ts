@@ -58,6 +58,13 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
     for (const timer of timers) if (!first || timer.atMs < first.atMs) first = timer;
     return first === undefined ? Number.POSITIVE_INFINITY : Math.max(0, first.atMs - monotonicMs());
   };
+  /** Returns what keeps time from jumping. */
+  const busyWith = (): string => {
+    if (active > 0) return `${active} calls or processes are active`;
+    if (lagging())
+      return `caches are behind: ${awaited.map(({ informer }) => informer.resource.plural).join(', ')}`;
+    return `the next timer is in ${Math.round(next())} ms, ${Math.round(skippedMs / 1_000)} s were skipped`;
+  };
   function fire() {
     const now = monotonicMs();
     for (const timer of [...timers].sort((a, b) => a.atMs - b.atMs)) {
@@ -157,7 +164,7 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
     onStandstill: (release) => void releases.push(release),
     until(what, holds) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => fail(`not within ${limitMs / 1000} s`), limitMs);
+        const timer = setTimeout(() => fail(`not within ${limitMs / 1000} s, ${busyWith()}`), limitMs);
         const leave = () => clearTimeout(timer);
         wish = {
           what,
