@@ -31,8 +31,8 @@ faults: setup ## everything that can go wrong with the controller, and RANDOM=25
 	PLAN='$(PLAN)' LIFE='$(LIFE)' RANDOM='$(RANDOM)' SEED='$(SEED)' node test/faults/main.ts
 newest: setup ## the tests of `make test` that ask an API server, with the newest Kubernetes instead of the oldest that we support
 	MATRYOSHKA_API_SERVER=newest vitest run --project api
-mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=name)
-	MUTANT='$(MUTANT)' node test/mutants/main.ts
+mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=part of a name, LIST=of-keys,of-etcd)
+	MUTANT='$(MUTANT)' LIST='$(LIST)' node test/mutants/main.ts
 fuzz: setup ## a minute of 1,000 requests a second without a valid token; generated requests to the REST API: no 5xx, and no answer beyond the rights of the caller (SEED=, REQUESTS=100000, FLOOD=60)
 	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' FLOOD='$(FLOOD)' node test/fuzz/main.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files at once; F=parts of paths of files; T=name of a test; KEEP=1)

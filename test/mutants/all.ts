@@ -19,25 +19,28 @@ import { ofTheController } from './of-the-controller.ts';
 import { ofTheQueue } from './of-the-queue.ts';
 import { ofUpgrades } from './of-upgrades.ts';
 
+/** The mutants of each file of this folder. */
+export const lists: Readonly<Record<string, readonly Mutant[]>> = {
+  'of-the-controller': ofTheController,
+  'of-hosts': ofHosts,
+  'of-its-edges': ofItsEdges,
+  'of-machines': ofMachines,
+  'of-requests': ofRequests,
+  'of-control-planes': ofControlPlanes,
+  'of-etcd': ofEtcd,
+  'of-operations': ofOperations,
+  'of-keys': ofKeys,
+  'of-lost-data': ofLostData,
+  'of-upgrades': ofUpgrades,
+  'of-health': ofHealth,
+  'of-cancel-and-plans': ofCancelAndPlans,
+  'of-hooks': ofHooks,
+  'of-the-queue': ofTheQueue,
+  'of-ingress': ofIngress,
+  'of-remediation': ofRemediation,
+  'of-networks': ofNetworks,
+  'of-addons': ofAddons,
+};
+
 /** Every mutant that `make mutants` tests. */
-export const mutants: readonly Mutant[] = [
-  ...ofTheController,
-  ...ofHosts,
-  ...ofItsEdges,
-  ...ofMachines,
-  ...ofRequests,
-  ...ofControlPlanes,
-  ...ofEtcd,
-  ...ofOperations,
-  ...ofKeys,
-  ...ofLostData,
-  ...ofUpgrades,
-  ...ofHealth,
-  ...ofCancelAndPlans,
-  ...ofHooks,
-  ...ofTheQueue,
-  ...ofIngress,
-  ...ofRemediation,
-  ...ofNetworks,
-  ...ofAddons,
-];
+export const mutants: readonly Mutant[] = Object.values(lists).flat();

@@ -1,17 +1,27 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mutants as all } from './all.ts';
+import { lists } from './all.ts';
 import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
 import { hear } from './witness.ts';
 
 /**
  * `make mutants`: breaks the product in one place at a time, in a copy of the tree, and runs the test that must fail. First
- * it runs each of these tests on the unchanged product. MUTANT=text selects the mutants with that text in their name.
+ * it runs each of these tests on the unchanged product. MUTANT=text selects the mutants with that text in their name,
+ * LIST=of-keys,of-etcd those of these files.
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';
-const mutants = all.filter(({ name }) => name.includes(wanted));
+const asked = process.env['LIST'] || Object.keys(lists).join();
+const mutants = asked
+  .split(',')
+  .flatMap((name) => lists[name] ?? unknownList(name))
+  .filter(({ name }) => name.includes(wanted));
+
+function unknownList(name: string): never {
+  process.stderr.write(`LIST: ${name} is none of ${Object.keys(lists).join(', ')}\n`);
+  process.exit(2);
+}
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);
 const seconds = (began: number) => ((performance.now() - began) / 1000).toFixed(1);
