@@ -194,8 +194,8 @@ export const ofOperations: readonly Mutant[] = [
   {
     name: 'the key of a Secret for snapshots may change',
     file: 'src/controller/cluster/state/snapshot-access.ts',
-    from: 'else if (pinned !== recipient)',
-    to: "else if (pinned === '')",
+    from: 'pinned.recipient !== recipient',
+    to: "pinned.recipient === ''",
     witness: {
       project: 'api',
       file: 'src/controller/cluster/state/snapshot-access.api.test.ts',
@@ -203,7 +203,18 @@ export const ofOperations: readonly Mutant[] = [
     },
   },
   {
-    name: 'one read that misses the Secret for snapshots makes a new key',
+    name: 'each attempt to create the Secret for snapshots has a key of its own',
+    file: 'src/controller/cluster/state/cluster-state.ts',
+    from: 'if (known) return known;',
+    to: 'if (known?.identity === undefined && known) return known;',
+    witness: {
+      project: 'api',
+      file: 'src/controller/cluster/state/snapshot-access.api.test.ts',
+      test: 'gives every attempt to create the Secret the same key',
+    },
+  },
+  {
+    name: 'one read that misses the Secret for snapshots ends the operation',
     file: 'src/controller/cluster/state/snapshot-access.ts',
     from: 'let secret = (await find()) ?? (await find());',
     to: 'let secret = await find();',

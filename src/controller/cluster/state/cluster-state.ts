@@ -33,11 +33,27 @@ export interface ClusterStates {
   planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
   /** Returns the stored credentials, as of the operation of that sequence or later. */
   accessOf(clusterId: string, sequence?: number): Promise<Access>;
-  /** Returns the pinned recipient of a Secret for snapshots; undefined before its first use. */
-  snapshotKeyOf(clusterId: string, secret: string): Promise<string | undefined>;
-  /** Pins the recipient of a Secret for snapshots. */
+  /** Returns the pinned key of a Secret for snapshots; undefined before its first use. */
+  snapshotKeyOf(clusterId: string, secret: string): Promise<SnapshotKey | undefined>;
+  /**
+   * Pins a new key for a Secret that is to be created, and keeps its identity until then. Returns the key that was pinned
+   * before, if there is one: attempts to create the Secret must all have the same key.
+   */
+  makeSnapshotKey(
+    clusterId: string,
+    secret: string,
+    make: () => Promise<Required<SnapshotKey>>,
+  ): Promise<SnapshotKey>;
+  /** Pins the recipient of a Secret for snapshots that is there, and forgets its identity. */
   pinSnapshotKey(clusterId: string, secret: string, recipient: string): Promise<void>;
   drop(clusterId: string, keepTombstone: boolean): Promise<void>;
+}
+
+/** Key of the snapshots of a cluster (age-encryption.org). */
+export interface SnapshotKey {
+  recipient: string;
+  /** The private key, until its Secret was seen. */
+  identity?: string;
 }
 
 /** Traces of a former cluster on the object. */
@@ -71,6 +87,14 @@ export function clusterStatesIn(
   ) => {
     const patch = { metadata: { resourceVersion }, data: secretData(texts) };
     return client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
+  };
+  const saveKey = (secret: Secret, name: string, { recipient, identity }: SnapshotKey) => {
+    const { [name]: _former, ...others } = textsIn(secret, IDENTITIES);
+    const identities = identity === undefined ? others : { ...others, [name]: identity };
+    return save(secret, {
+      [RECIPIENTS]: JSON.stringify({ ...textsIn(secret, RECIPIENTS), [name]: recipient }),
+      [IDENTITIES]: JSON.stringify(identities),
+    });
   };
   const oursIn = (cluster: ObjectKey, secret: Secret | undefined): secret is Secret =>
     secret !== undefined && isLive(secret) && clusterOf(secret) === textOf(cluster);
@@ -158,11 +182,17 @@ export function clusterStatesIn(
         'registry-login': secretText(secret, 'registry-login'),
       });
     },
-    snapshotKeyOf: async (clusterId, name) => snapshotKeysIn(await need(clusterId))[name],
-    async pinSnapshotKey(clusterId, name, recipient) {
+    snapshotKeyOf: async (clusterId, name) => snapshotKeyIn(await need(clusterId), name),
+    async makeSnapshotKey(clusterId, name, make) {
       const secret = await need(clusterId);
-      const keys = { ...snapshotKeysIn(secret), [name]: recipient };
-      await save(secret, { [SNAPSHOT_KEYS]: JSON.stringify(keys) });
+      const known = snapshotKeyIn(secret, name);
+      if (known) return known;
+      const made = await make();
+      await saveKey(secret, name, made);
+      return made;
+    },
+    async pinSnapshotKey(clusterId, name, recipient) {
+      await saveKey(await need(clusterId), name, { recipient });
     },
     async drop(clusterId, keepTombstone) {
       const secret = await find(clusterId);
@@ -186,11 +216,19 @@ export function clusterStatesIn(
   };
 }
 
-/** Recipients by the names of the Secrets, as JSON. */
-const SNAPSHOT_KEYS = 'snapshot-keys';
-const snapshotKeysSchema = z.record(z.string(), z.string());
-const snapshotKeysIn = (secret: Secret): Record<string, string> =>
-  snapshotKeysSchema.parse(JSON.parse(secretText(secret, SNAPSHOT_KEYS) ?? '{}'));
+/** Recipients by the names of the Secrets, as JSON; and identities of Secrets that were not seen yet. */
+const RECIPIENTS = 'snapshot-keys';
+const IDENTITIES = 'snapshot-identities';
+const textsSchema = z.record(z.string(), z.string());
+const textsIn = (secret: Secret, key: string): Record<string, string> =>
+  textsSchema.parse(JSON.parse(secretText(secret, key) ?? '{}'));
+
+function snapshotKeyIn(secret: Secret, name: string): SnapshotKey | undefined {
+  const { [name]: recipient } = textsIn(secret, RECIPIENTS);
+  const { [name]: identity } = textsIn(secret, IDENTITIES);
+  if (recipient === undefined) return undefined;
+  return { recipient, ...(identity === undefined ? {} : { identity }) };
+}
 
 const clusterOf = ({ metadata }: KubeObject): string | undefined =>
   metadata.annotations?.[internalAnnotations.cluster];

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
-import { newIdentity } from '#snapshots/seal.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
+import { newIdentity, recipientOf } from '#snapshots/seal.ts';
 import { clusterStatesIn } from './cluster-state.ts';
 import { snapshotAccessOf } from './snapshot-access.ts';
 
@@ -105,6 +107,51 @@ it('does not make a Secret that the spec names, or that a restore needs', async 
   const stored = [{ name: '20261129t020000z-7', createdAt: '2026-11-29T02:00:00.000Z', size: 1 }];
   const saved = { ...cluster('saved'), status: { etcdSnapshots: { stored } } };
   await expect(accessFor(saved)).rejects.toThrow('from your copy');
+});
+
+it('gives every attempt to create the Secret the same key', async () => {
+  const name = 'late';
+  const clusterStates = clusterStatesIn(test.client, test.namespace);
+  let late: Secret | undefined;
+  const client: Client = {
+    ...test.client,
+    create: async (resource, object, options) => {
+      if (object.metadata.name !== 'late-snapshots') return test.client.create(resource, object, options);
+      late = {
+        metadata: object.metadata,
+        data: 'data' in object ? z.record(z.string(), z.string()).parse(object.data) : {},
+      };
+      throw new ApiError('Connection', 'no answer', { status: 0 });
+    },
+  };
+  await expect(accessFor(cluster(name), undefined, { client })).rejects.toThrow('no answer');
+  // The API server carries the request out after the next attempt has found nothing.
+  let reads = 0;
+  const behind: Client = {
+    ...test.client,
+    find: async (resource, key, ...more) => {
+      if (key.name !== 'late-snapshots') return test.client.find(resource, key, ...more);
+      reads += 1;
+      if (reads > 2) return test.client.find(resource, key, ...more);
+      if (reads === 2 && late) await test.client.create(SECRETS, late);
+      return undefined;
+    },
+  };
+  const { identity } = await accessFor(cluster(name), undefined, { client: behind });
+  expect(secretText(late, 'age-identity')).toBe(identity);
+  expect(await accessFor(cluster(name))).toMatchObject({ identity });
+  // The operator keeps no copy of a key that its Secret has.
+  expect(await clusterStates.snapshotKeyOf(name, 'late-snapshots')).toEqual({
+    recipient: await recipientOf(identity),
+  });
+});
+
+it('makes no new key for a Secret that was there once, whatever status says', async () => {
+  const { identity } = await accessFor(cluster('once'));
+  await test.client.delete(SECRETS, test.key('once-snapshots'));
+  await expect(accessFor(cluster('once'))).rejects.toThrow('create it again from your copy');
+  await secretWith('once-snapshots', { 'age-identity': identity });
+  expect(await accessFor(cluster('once'))).toMatchObject({ identity });
 });
 
 it('makes no new key because one read missed the Secret', async () => {

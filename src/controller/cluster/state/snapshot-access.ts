@@ -12,7 +12,7 @@ import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isForbidden } from '#runtime/wire/api-error.ts';
 import { newIdentity, recipientOf } from '#snapshots/seal.ts';
 import { Refusal } from '../decide/refusal.ts';
-import type { ClusterStates } from './cluster-state.ts';
+import type { ClusterStates, SnapshotKey } from './cluster-state.ts';
 
 /** The keys of the Secret that configure S3; `endpoint` decides whether it does. */
 const S3_KEYS = ['bucket', 'access-key-id', 'secret-access-key'] as const;
@@ -22,7 +22,7 @@ const DEFAULT_REGION = 'us-east-1';
 /** The present, and what snapshot access may change. */
 export interface SnapshotAccessDeps {
   client: Client;
-  clusterStates: Pick<ClusterStates, 'snapshotKeyOf' | 'pinSnapshotKey'>;
+  clusterStates: Pick<ClusterStates, 'snapshotKeyOf' | 'makeSnapshotKey' | 'pinSnapshotKey'>;
   /** PersistentVolumeClaim for snapshots of clusters that name no other storage. */
   claim: string | undefined;
 }
@@ -49,23 +49,23 @@ export async function snapshotAccessOf(
       if (!isForbidden(error)) throw error;
       throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
     });
-  // A Secret that is not there gets a new key or ends the operation: two reads must agree.
+  // A Secret that is not there ends the operation: two reads must agree.
   let secret = (await find()) ?? (await find());
-  let pinned: string | undefined;
+  let pinned = await clusterStates.snapshotKeyOf(clusterId, name);
   // A new key would not read the snapshots that are there.
   const stored = cluster.status?.etcdSnapshots?.stored ?? [];
   if (!secret && named === undefined && task === 'save' && stored.length === 0) {
     if (claim === undefined) throw lack(NO_PLACE);
-    const identity = await newIdentity();
     // Pinned first: no Secret of that name counts if another program creates it in between.
-    pinned = (await recipientOf(identity)) ?? '';
-    await clusterStates.pinSnapshotKey(clusterId, name, pinned);
-    secret = (await create(client, { namespace, name }, identity)) ?? (await find());
+    pinned = await clusterStates.makeSnapshotKey(clusterId, name, newKey);
+    // Without its identity, the Secret was there once, and snapshots may be too.
+    if (pinned.identity !== undefined)
+      secret = (await create(client, { namespace, name }, pinned.identity)) ?? (await find());
   }
   if (!secret)
     throw lack(
       named === undefined
-        ? 'is not there; its snapshots cannot be read without it: create it again from your copy'
+        ? 'is not there; its snapshots cannot be read without it: create it again from your copy, or name another in spec.etcdSnapshots.secret'
         : 'is not there',
     );
   const identity = (secretText(secret, 'age-identity') ?? '').trim();
@@ -74,14 +74,14 @@ export async function snapshotAccessOf(
     throw lack(
       'has no age-identity that can be used; write the line AGE-SECRET-KEY-1… that age-keygen prints',
     );
-  pinned ??= await clusterStates.snapshotKeyOf(clusterId, name);
   if (pinned === undefined && named === undefined)
     throw lack(
       `was not created for this cluster by the operator; to use it, set spec.etcdSnapshots.secret to "${name}"`,
     );
-  if (pinned === undefined) await clusterStates.pinSnapshotKey(clusterId, name, recipient);
-  else if (pinned !== recipient)
+  if (pinned !== undefined && pinned.recipient !== recipient)
     throw lack('has another age-identity than before; put that back, or name a new Secret with the new key');
+  if (pinned === undefined || pinned.identity !== undefined)
+    await clusterStates.pinSnapshotKey(clusterId, name, recipient);
   const endpoint = secretText(secret, 'endpoint');
   if (endpoint === undefined) {
     if (claim === undefined) throw lack(NO_PLACE);
@@ -102,6 +102,14 @@ export async function snapshotAccessOf(
   });
   if (!storage.success) throw lack('has an endpoint that is no URL; write https://s3.example.com');
   return { identity, storage: storage.data };
+}
+
+/** Returns a new key, with its identity. */
+async function newKey(): Promise<Required<SnapshotKey>> {
+  const identity = await newIdentity();
+  const recipient = await recipientOf(identity);
+  if (recipient === undefined) throw new Error('a new identity has no recipient');
+  return { recipient, identity };
 }
 
 const NO_PLACE =
