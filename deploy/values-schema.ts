@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { siteVariables } from '#bootstrap/site-vars.ts';
 
 /**
@@ -10,16 +11,11 @@ import { siteVariables } from '#bootstrap/site-vars.ts';
 const PATH = join(import.meta.dirname, 'chart/values.schema.json');
 const ARGUMENT_SPECS = join(import.meta.dirname, '../ansible/roles/settings/meta/argument_specs.yml');
 
-const TYPES = { str: 'string', int: 'integer', bool: 'boolean', dict: 'object', list: 'array' } as const;
-
 /** Returns the schema with the variables that roles know. */
 export function valuesSchema(): unknown {
-  const variables = Object.entries(siteVariables(ARGUMENT_SPECS));
-  const inventoryVars = {
-    type: 'object',
-    additionalProperties: false,
-    properties: Object.fromEntries(variables.map(([name, type]) => [name, { type: TYPES[type] }])),
-  };
+  const { $schema: _version, ...inventoryVars } = z.toJSONSchema(
+    z.strictObject(siteVariables(ARGUMENT_SPECS)).partial(),
+  );
   const withVariables = (key: string, value: unknown): unknown =>
     key === 'inventoryVars' ? inventoryVars : value;
   return JSON.parse(readFileSync(PATH, 'utf8'), withVariables);

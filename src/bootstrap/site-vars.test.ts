@@ -19,7 +19,19 @@ it('names each variable that would have no effect or another meaning', () => {
   ])
     expect(check(text)).toThrow(part);
   expect(check('network: flannel-policies')).toThrow('"network" is set for each cluster');
+  expect(check('upgrade_drain: false')).toThrow('"upgrade_drain" is set for each cluster');
   expect(check('constructor: 1')).toThrow('"constructor" is no variable');
   expect(check('- drain_seconds')).toThrow('--inventory-vars: is no map');
   expect(check('a: [')).toThrow('--inventory-vars: is no YAML');
+});
+
+it('names each value that a role would refuse', () => {
+  for (const [text, part] of [
+    ['drain_seconds: long', '--inventory-vars: drain_seconds is no whole number'],
+    ['encryption_algorithm: RSA-1024', 'encryption_algorithm is none of RSA-2048, RSA-3072,'],
+    ['drain_force: "yes"', 'drain_force is neither true nor false'],
+    ['cert_sans: [1]', 'cert_sans.0 is no text; write it in quotes'],
+    ['proxy: http://proxy', 'proxy is no map'],
+  ] as const)
+    expect(check(text), text).toThrow(part);
 });

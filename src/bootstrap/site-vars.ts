@@ -4,16 +4,34 @@ import { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { TEMPLATE } from '#protocol/template.ts';
 
-const optionSchema = z.object({ type: z.enum(['str', 'int', 'bool', 'dict', 'list']) });
-type VariableType = z.output<typeof optionSchema>['type'];
+const optionSchema = z.object({
+  type: z.enum(['str', 'int', 'bool', 'dict', 'list']),
+  elements: z.enum(['str', 'dict']).optional(),
+  choices: z.array(z.string()).optional(),
+});
+type Option = z.output<typeof optionSchema>;
 
 const specSchema = z.object({
   argument_specs: z.object({ inventory: z.object({ options: z.record(z.string(), optionSchema) }) }),
 });
+
+const MAP = z.record(z.string(), z.unknown(), { error: 'is no map' });
+const TEXT = z.string({ error: 'is no text; write it in quotes' });
+/** Schemas of the types of Ansible, without its conversions. */
+const TYPES: Readonly<Record<Option['type'], (option: Option) => z.ZodType>> = {
+  str: ({ choices }) =>
+    choices === undefined ? TEXT : z.enum(choices, { error: `is none of ${choices.join(', ')}` }),
+  int: () => z.int({ error: 'is no whole number' }),
+  bool: () => z.boolean({ error: 'is neither true nor false' }),
+  dict: () => MAP,
+  list: ({ elements }) => z.array(elements === 'dict' ? MAP : TEXT, { error: 'is no list' }),
+};
+
 /** Limits of hosts, which are not a variable of a role. */
 const LIMITS = 'precheck_limits';
 /**
- * Variables of the inventory that a site must not set: each cluster, run or host has its own value, which takes precedence.
+ * Variables of the inventory that a site must not set: each cluster, run or host has its own value. A login would be a secret
+ * in a ConfigMap.
  */
 const NOT_OF_THE_SITE = [
   ...[
@@ -36,14 +54,17 @@ const NOT_OF_THE_SITE = [
     'manifests',
   ],
   ...['operation_sequence', 'operation_attempt', 'pod_uid', 'ip', 'access_ip', 'node_name', 'reclaim'],
-  ...['node_labels_before', 'node_taints_before'],
+  ...['node_labels_before', 'node_taints_before', 'schedulable', 'upgrade_max_unavailable', 'upgrade_drain'],
 ];
 
-/** Returns the variables that a site may set, with their types. `argumentSpecs` is the path of the roles' own list. */
-export function siteVariables(argumentSpecs: string): Readonly<Record<string, VariableType>> {
+/** Returns the schemas of the variables that a site may set. `argumentSpecs` is the path of the roles' own list. */
+export function siteVariables(argumentSpecs: string): Readonly<Record<string, z.ZodType>> {
   const { options } = specSchema.parse(parse(readFileSync(argumentSpecs, 'utf8'))).argument_specs.inventory;
   const ofRoles = Object.entries(options).filter(([name]) => !NOT_OF_THE_SITE.includes(name));
-  return { ...Object.fromEntries(ofRoles.map(([name, { type }]) => [name, type])), [LIMITS]: 'dict' };
+  return {
+    ...Object.fromEntries(ofRoles.map(([name, option]) => [name, TYPES[option.type](option)])),
+    [LIMITS]: MAP,
+  };
 }
 
 /**
@@ -64,8 +85,11 @@ export function checkSiteVars(text: string, argumentSpecs: string): void {
   const wrong = Object.entries(vars.data).flatMap(([name, value]) => {
     if (NOT_OF_THE_SITE.includes(name))
       return [`${flag}: "${name}" is set for each cluster, run or host; leave it out`];
-    if (!Object.hasOwn(variables, name))
-      return [`${flag}: "${name}" is no variable of the roles (ansible/README.md, Inventory)`];
+    const schema = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (!schema) return [`${flag}: "${name}" is no variable of the roles (ansible/README.md, Inventory)`];
+    const { error } = schema.safeParse(value);
+    if (error)
+      return error.issues.map(({ path, message }) => `${flag}: ${[name, ...path].join('.')} ${message}`);
     return TEMPLATE.test(JSON.stringify(value))
       ? [`${flag}: ${name} holds {{, {% or {#, which would be read as a template; leave it out`]
       : [];
