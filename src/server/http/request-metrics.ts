@@ -11,7 +11,7 @@ export function requestMetrics(registry: Registry): ObserveRequest {
   const registers = [registry];
   const count = new Counter({
     name: 'matryoshka_rest_requests_total',
-    help: 'Requests of users and Jobs; code 499: the client left before the answer began',
+    help: 'Requests of users and Jobs; code 499: the connection ended before the answer began',
     labelNames: ['operation', 'code'],
     registers,
   });
@@ -28,8 +28,8 @@ export function requestMetrics(registry: Registry): ObserveRequest {
   };
 }
 
-/** Code of a request whose client left before the answer began, as nginx counts it. */
-const LEFT = 499;
+/** Code of a request whose connection ended before the answer began, as nginx counts it. */
+const UNANSWERED = 499;
 
 /**
  * Observes each request whose route has an operation, so that paths of strangers make no series. Most clients end a stream of
@@ -39,9 +39,10 @@ export function observeRequests(app: FastifyInstance, observe: ObserveRequest): 
   app.addHook('onRequest', async ({ routeOptions }, reply) => {
     const { operationId } = routeOptions.config;
     if (operationId === undefined) return;
+    const began = performance.now();
     reply.raw.once('close', () => {
-      const code = reply.raw.headersSent ? reply.raw.statusCode : LEFT;
-      observe(operationId, code, reply.elapsedTime / 1_000);
+      const code = reply.raw.headersSent ? reply.raw.statusCode : UNANSWERED;
+      observe(operationId, code, (performance.now() - began) / 1_000);
     });
   });
 }
