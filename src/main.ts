@@ -44,6 +44,7 @@ const WRONG_USE = 2;
 const exits = ({ exitCode }: { exitCode: number }): never => process.exit(exitCode === 0 ? 0 : WRONG_USE);
 program.exitOverride(exits);
 
+const START = 'Start here:';
 const PROGRAMS = 'Programs of the operator:';
 const INSTALLATION = 'The installation:';
 
@@ -216,6 +217,7 @@ serve(
 program.addCommand(
   new Command('completion')
     .exitOverride(exits)
+    .helpGroup(START)
     .description('Print the script that completes commands in a shell')
     .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish', 'powershell']))
     .action(async (shell) => (await import('./cli/completion.ts')).printScript(shell)),

@@ -101,6 +101,7 @@ it('reports what it may not read, and all that it may', async () => {
   expect(refused.map(({ problem, fix }) => [/cannot list resource "(\w+)"/.exec(problem)?.[1], fix])).toEqual(
     [
       ['kubernetesclusters', 'use a kubeconfig of an administrator'],
+      ['hosts', 'use a kubeconfig of an administrator'],
       ['nodes', 'use a kubeconfig of an administrator'],
     ],
   );

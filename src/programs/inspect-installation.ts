@@ -1,19 +1,20 @@
 import { NODES, PODS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import type { KubeObject } from '#api/meta.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
 import { messageOf } from '#base/errors.ts';
 import { DEPLOYMENTS } from '#bootstrap/rollout.ts';
 import { firstEnd } from '#certificates/served-until.ts';
 import { apiServersOf } from '#controller/certificate/api-servers.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
-import { isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
+import { isApiError, isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
 import type { Finding, InspectInstallation } from '../cli/doctor.ts';
 
 /** Checks an installation in its meta cluster, for `matryoshka doctor`. */
 
 const PROGRAMS = ['controller', 'server', 'webhook', 'artifacts'].map((name) => `matryoshka-${name}`);
+const KINDS = [KUBERNETES_CLUSTERS, HOSTS];
 /** With the chart, hosts may get artifacts from a mirror. */
 const OPTIONAL: ReadonlySet<string> = new Set(['matryoshka-artifacts']);
 /** Replicas that bootstrap and the chart give a program. */
@@ -58,51 +59,39 @@ async function waitingReason(client: Client, namespace: string, name: string): P
   return '';
 }
 
-async function programs(client: Client, namespace: string): Promise<Finding[]> {
-  const found = await Promise.all(
-    PROGRAMS.map(async (name): Promise<Finding[]> => {
-      const what = `deployment ${name}`;
-      const one = await client.find<Deployment>(DEPLOYMENTS, { namespace, name });
-      if (!one)
-        return OPTIONAL.has(name)
-          ? []
-          : [{ what, problem: `is missing in namespace ${namespace}`, fix: REINSTALL }];
-      const wanted = one.spec?.replicas ?? 1;
-      const { availableReplicas = 0 } = one.status ?? {};
-      if (wanted > 0 && availableReplicas >= wanted) return [];
-      return wanted === 0
-        ? [
-            {
-              what,
-              problem: 'is scaled to 0',
-              fix: `kubectl -n ${namespace} scale deployment/${name} --replicas=${OPTIONAL.has(name) ? 1 : REPLICAS}`,
-            },
-          ]
-        : [
-            {
-              what,
-              problem: `${availableReplicas} of ${wanted} pods are available${await waitingReason(client, namespace, name)}`,
-              fix: `kubectl -n ${namespace} describe pods -l app=${name}`,
-            },
-          ];
-    }),
-  );
-  return found.flat();
+async function program(client: Client, namespace: string, name: string): Promise<Finding[]> {
+  const what = `deployment ${name}`;
+  const one = await client.find<Deployment>(DEPLOYMENTS, { namespace, name });
+  if (!one)
+    return OPTIONAL.has(name)
+      ? []
+      : [{ what, problem: `is missing in namespace ${namespace}`, fix: REINSTALL }];
+  const wanted = one.spec?.replicas ?? 1;
+  const { availableReplicas = 0 } = one.status ?? {};
+  if (wanted > 0 && availableReplicas >= wanted) return [];
+  if (wanted === 0) {
+    const replicas = OPTIONAL.has(name) ? 1 : REPLICAS;
+    const fix = `kubectl -n ${namespace} scale deployment/${name} --replicas=${replicas}`;
+    return [{ what, problem: 'is scaled to 0', fix }];
+  }
+  const reason = await waitingReason(client, namespace, name);
+  return [
+    {
+      what,
+      problem: `${availableReplicas} of ${wanted} pods are available${reason}`,
+      fix: `kubectl -n ${namespace} describe pods -l app=${name}`,
+    },
+  ];
 }
 
-async function kinds(client: Client): Promise<Finding[]> {
-  const found = await Promise.all(
-    [KUBERNETES_CLUSTERS, HOSTS].map(async (kind): Promise<Finding[]> => {
-      try {
-        await client.list(kind, { limit: 1 });
-        return [];
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        return [{ what: `kind ${kind.kind}`, problem: 'is not installed', fix: REINSTALL }];
-      }
-    }),
-  );
-  return found.flat();
+async function installed(client: Client, kind: Resource): Promise<Finding[]> {
+  try {
+    await client.list(kind, { limit: 1 });
+    return [];
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return [{ what: `kind ${kind.kind}`, problem: 'is not installed', fix: REINSTALL }];
+  }
 }
 
 async function nodes(client: Client): Promise<Finding[]> {
@@ -129,24 +118,29 @@ const unchecked = (error: unknown, kubeconfig: string): Finding => ({
     : `check ${kubeconfig}, and the hosts of the meta cluster`,
 });
 
-/** Returns the problems of an installation. A meta cluster that does not answer is one, and so is a missing right. */
+/** Returns the errors, but one alone if the meta cluster is away: then each check fails alike. */
+const causesOf = (errors: readonly unknown[]): readonly unknown[] => {
+  const away = errors.find((error) => isApiError(error, 'Connection'));
+  return away === undefined ? errors : [away];
+};
+
+/**
+ * Returns the problems of an installation. A meta cluster that does not answer is one, and so is a missing right: every other
+ * check is reported all the same.
+ */
 export const inspectInstallation: InspectInstallation = async (kubeconfig, namespace, now) => {
   const endpoint = await loadEndpoint({ kubeconfig });
   const client = createClient(endpoint, { userAgent: 'matryoshka-doctor' });
   try {
     const checks = await Promise.allSettled([
-      programs(client, namespace),
-      kinds(client),
+      ...PROGRAMS.map((name) => program(client, namespace, name)),
+      ...KINDS.map((kind) => installed(client, kind)),
       nodes(client),
       certificates(client, endpoint.url, now),
     ]);
     const found = checks.flatMap((check) => (check.status === 'fulfilled' ? check.value : []));
     const errors = checks.flatMap((check) => (check.status === 'fulfilled' ? [] : [check.reason]));
-    const forbidden = errors.filter(isForbidden);
-    // A meta cluster that is away fails each check alike.
-    const [other] = errors.filter((error) => !isForbidden(error));
-    const failed = other === undefined ? forbidden : [...forbidden, other];
-    return [...found, ...failed.map((error) => unchecked(error, kubeconfig))];
+    return [...found, ...causesOf(errors).map((error) => unchecked(error, kubeconfig))];
   } finally {
     await client.close();
   }

@@ -27,6 +27,11 @@ const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')
 const seconds = (began: number) => ((performance.now() - began) / 1000).toFixed(1);
 let bad = 0;
 
+if (mutants.length === 0) {
+  process.stderr.write(`MUTANT: no mutant of ${asked} has "${wanted}" in its name\n`);
+  process.exit(2);
+}
+
 await using copy = await copyOfTree(root);
 
 const began = performance.now();

@@ -104,8 +104,8 @@ export const ofRequests: readonly Mutant[] = [
   {
     name: 'a missing right hides what the doctor found',
     file: 'src/programs/inspect-installation.ts',
-    from: 'return [...found, ...failed.map',
-    to: 'return [...(failed.length > 0 ? [] : found), ...failed.map',
+    from: 'return [...found, ...causesOf(errors)',
+    to: 'return [...(errors.length > 0 ? [] : found), ...causesOf(errors)',
     witness: {
       project: 'api',
       file: 'src/programs/inspect-installation.api.test.ts',

@@ -16,5 +16,5 @@ export const clientCommands = ({ loadBackup, inspect }: MetaCluster): readonly C
   loginCommand().helpGroup('Start here:'),
   ...readCommands(inspect).map((command) => command.helpGroup('Read clusters:')),
   ...changeCommands(loadBackup).map((command) => command.helpGroup('Change clusters:')),
-  ...operationCommands().map((command) => command.helpGroup('Operations under way:')),
+  ...operationCommands().map((command) => command.helpGroup('Operations:')),
 ];
