@@ -25,6 +25,7 @@ import { labUp } from '#lab/hosts/up.ts';
 import { type Meta, openInstalled } from '#lab/meta/meta.ts';
 import { operatorImages } from '#lab/operator-images.ts';
 import { byHand } from '../../bench/by-hand.ts';
+import { type Collector, startCollector } from './collector.ts';
 
 /**
  * `make chart-cluster`: a cluster of plain kubeadm gets the Helm chart, creates a cluster, upgrades the operator during an
@@ -42,6 +43,8 @@ const LATER = 'later';
 const WAIT = '5m';
 const STEP_MS = 15 * 60_000;
 const NAME = 'demo';
+/** A task of a creation. */
+const TASK = 'Start the control plane';
 
 const repositoryOf = (image: string): string => `docker.io/library/${image.split(':')[0]}`;
 const tagOf = (image: string): string => image.split(':')[1] ?? 'latest';
@@ -103,6 +106,16 @@ async function traces({ client }: Meta): Promise<string[]> {
     .sort();
 }
 
+/** Throws unless a task of Ansible leads to the REST request that began it. */
+async function leadsToRequest(collector: Collector): Promise<void> {
+  const path = await collector.pathOf('matryoshka-runner', TASK);
+  const text = path.map(({ service, name }) => `${name} (${service})`).join(' < ');
+  say(`a trace: ${text}`);
+  const services = path.map(({ service }) => service?.replace('matryoshka-', ''));
+  if (services.join() !== 'runner,runner,runner,controller,server')
+    throw new Error(`the trace has other programs: ${text}`);
+}
+
 async function main(): Promise<void> {
   await ensureDocker(say);
   const folder = await mkdtemp(join(tmpdir(), 'chart-cluster-'));
@@ -114,6 +127,7 @@ async function main(): Promise<void> {
   ]);
   if (!plane || !worker || !host) throw new Error('the lab has too few hosts');
   const { url, server } = await serveArtifacts();
+  using collector = await startCollector();
   const kubeconfig = join(labDir, 'bench-by-hand.kubeconfig');
   try {
     await byHand(url, [plane, worker], say);
@@ -129,6 +143,7 @@ async function main(): Promise<void> {
         },
         inventoryVars: parse(await readFile(join(ROOT, 'lab/inventory-vars.yaml'), 'utf8')),
       },
+      monitoring: { traces: { endpoint: `http://${network.gateway}:${collector.port}` } },
     };
     const valuesPath = join(folder, 'values.json');
     const release = async (verb: 'install' | 'upgrade', more: object = {}) => {
@@ -172,6 +187,7 @@ async function main(): Promise<void> {
     await matryoshka(['login', '--server', bootstrapped.restUrl, '--ca', caPath], meta.token);
     await matryoshka(['create', NAME, '--control-planes', host.ip, '--ssh-key', keyPath, '--wait']);
     say(await matryoshka(['get', '-o', 'wide']));
+    await leadsToRequest(collector);
     await matryoshka(['doctor', '--kubeconfig', kubeconfig]);
 
     // The operator is replaced while an operation runs.
