@@ -244,6 +244,7 @@ The lab has now:
 ${hasCluster ? cluster : ''}  hosts              ${meta.hosts.map(({ ip }) => ip).join(' ')} (SSH key: ${keyPath})
   web page           ${meta.restUrl}/ (sign in with a token)
   REST and its docs  ${meta.restUrl}/docs (authority: ${join(labDir, 'meta-ca.crt')})
+  command line       make install, then: matryoshka login --server URL --ca AUTHORITY (docs/tasks/command-line.md)
   a token            ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} create token lab-user
   remove everything  make lab-down
 `);

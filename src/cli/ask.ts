@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { askedSchema } from '#rest/plan.ts';
+import type { askedSchema, PlanAnswer } from '#rest/plan.ts';
 import type { Route } from '#rest/route.ts';
 import type { Address } from './clusters.ts';
 import { CommandFailure, EXIT, problemLines } from './failure.ts';
@@ -26,7 +26,7 @@ export interface Request {
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: string | undefined;
   /** The cluster as it was before the request; undefined if it does not exist. */
-  subject?: Deletion | undefined;
+  subject?: (Deletion & { isPaused: boolean }) | undefined;
 }
 
 type Options = z.output<z.ZodObject<typeof requestOptions>>;
@@ -45,6 +45,14 @@ async function agrees(io: Io, { name, danger }: Request, { yes, dryRun }: Option
   return isYes(await io.ask(`${question} [y/N] `));
 }
 
+/** Returns why a plan is refused. If the cluster is busy, the other refusals are of a spec that will be another. */
+function refusalLines(name: string, refusals: PlanAnswer['refusals']): string[] {
+  const busy = refusals.find(({ field, reason }) => field === 'name' && reason.startsWith('is busy'));
+  return busy === undefined
+    ? problemLines(refusals)
+    : [`cluster ${name} ${busy.reason}; "matryoshka describe ${name}" shows the operation`];
+}
+
 /** Requests an operation: shows its plan if the user wants it or may lose data, asks, sends, and waits for the end. */
 export async function request(session: Session, io: Io, asked: Request, options: Options): Promise<void> {
   const { name, route, address, body, danger } = asked;
@@ -56,19 +64,20 @@ export async function request(session: Session, io: Io, asked: Request, options:
     });
   let approved: { plan?: string } = {};
   let hosts: string[] = [];
-  const wantsPlan = options.dryRun || options.wait || (danger !== undefined && !options.yes);
-  if (wantsPlan) {
-    const { plan } = await call({}, { dryRun: 'All' });
-    if (plan) {
-      hosts = plan.hosts.map(({ ip }) => ip);
-      if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan));
-      if (plan.refusals.length > 0)
-        throw new CommandFailure(problemLines(plan.refusals).join('\n'), EXIT.refused);
-      if (options.dryRun || danger !== undefined) approved = { plan: plan.hash };
-    }
+  // Its refusals include what the request itself does not check, such as a host of another cluster.
+  const { plan } = await call({}, { dryRun: 'All' });
+  if (plan) {
+    hosts = plan.hosts.map(({ ip }) => ip);
+    if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan));
+    if (plan.refusals.length > 0)
+      throw new CommandFailure(refusalLines(name, plan.refusals).join('\n'), EXIT.refused);
+    if (options.dryRun || danger !== undefined) approved = { plan: plan.hash };
   }
   if (!(await agrees(io, asked, options))) {
-    io.note('Nothing was changed.');
+    const joins = plan?.hosts.some(({ action }) => action === 'join') ?? false;
+    io.note(
+      `Nothing was changed.${joins ? ' New hosts were not checked: "matryoshka precheck" does that.' : ''}`,
+    );
     return;
   }
   const { requestId } = await call(approved);
@@ -76,7 +85,12 @@ export async function request(session: Session, io: Io, asked: Request, options:
   const what = isDeletion ? 'deletion' : route.summary.toLowerCase();
   if (!options.wait) {
     io.print(`cluster ${name}: requested (${what})`);
-    io.note(`"matryoshka logs -f ${name}" shows the work, "matryoshka get ${name}" how it stands`);
+    // A deletion does not wait for the end of a pause.
+    io.note(
+      asked.subject?.isPaused && !isDeletion
+        ? `cluster ${name} is paused: the operation starts after "matryoshka resume ${name}"`
+        : `"matryoshka logs -f ${name}" shows the work, "matryoshka get ${name}" how it stands`,
+    );
     return;
   }
   if (!isDeletion && requestId === undefined)

@@ -38,7 +38,7 @@ export function changeCluster(
     const { operation, body = {}, danger } = change(cluster);
     // A deletion without retry joins the one that runs, or that has failed.
     const before = 'retry' in body ? cluster.status.operation?.id : undefined;
-    const subject = { uid: cluster.metadata.uid, before };
+    const subject = { uid: cluster.metadata.uid, before, isPaused: cluster.spec.paused === true };
     await request(session, io, { name, route: routeOf(operation), address, body, danger, subject }, options);
   });
 }

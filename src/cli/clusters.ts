@@ -70,10 +70,13 @@ export interface Address {
   query: { namespace: string };
 }
 
+const API_VERSION = 'ecs.yun.com/v1';
+const KIND = 'KubernetesCluster';
+
 /** A cluster, and the object as the server has it. */
 export interface Found {
   cluster: Cluster;
-  object: unknown;
+  object: Readonly<Record<string, unknown>>;
   address: Address;
 }
 
@@ -81,7 +84,8 @@ const NO_REGION = 'default';
 
 const foundAt = (object: unknown, { params, query }: Address): Found => ({
   cluster: clusterSchema.parse(object),
-  object,
+  // The API answers objects without their type.
+  object: { apiVersion: API_VERSION, kind: KIND, ...z.record(z.string(), z.unknown()).parse(object) },
   address: { params, query },
 });
 

@@ -30,8 +30,9 @@ const TOKEN_SOON_MS = 10 * 60_000;
 const TROUBLE = 'docs/troubleshooting.md';
 
 /** Commands against reasons of condition Stalled; other reasons have a section in the page. */
-const STALLED: Readonly<Record<string, (name: string) => string>> = {
-  OperationFailed: (name) => `matryoshka logs ${name}, then matryoshka retry ${name}`,
+const STALLED: Readonly<Record<string, (name: string, operation: string | undefined) => string>> = {
+  OperationFailed: (name, operation) =>
+    `matryoshka logs ${name}, then matryoshka retry ${name}${operation === 'scale-up' ? `, or matryoshka scale ${name} --remove HOST if a host cannot join` : ''}`,
   Cancelled: (name) => `matryoshka retry ${name}`,
   Paused: (name) => `matryoshka resume ${name}`,
 };
@@ -56,7 +57,13 @@ export function problemsOf({ metadata: { name }, status }: Cluster): Findings {
   const what = `cluster ${name}`;
   const conditions = status.conditions.flatMap(({ type, status: value, reason, message }) => {
     if (type === 'Stalled' && value === 'True')
-      return [{ what, problem: `${reason}: ${message}`, fix: STALLED[reason]?.(name) ?? sectionOf(reason) }];
+      return [
+        {
+          what,
+          problem: `${reason}: ${message}`,
+          fix: STALLED[reason]?.(name, status.operation?.name) ?? sectionOf(reason),
+        },
+      ];
     // Before the creation, nothing is ready yet.
     if (value !== 'False' || status.version === undefined) return [];
     const fix = FALSE[type]?.(name);

@@ -67,7 +67,7 @@ export function getClusters(
         ? await allClusters(session, allNamespaces ? undefined : session.namespace)
         : [await clusterNamed(session, name)];
     const objects = found.map(({ object }) => object);
-    const data = name === undefined ? { items: objects } : objects[0];
+    const data = name === undefined ? { apiVersion: 'v1', kind: 'List', items: objects } : objects[0];
     const names = found.map(({ cluster }) => `${RESOURCE}/${cluster.metadata.name}`);
     const text = dataText(options.output, data, names);
     if (text !== undefined) {

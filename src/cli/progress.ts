@@ -45,7 +45,11 @@ export function liveProgress(hosts: readonly string[]): Progress {
     },
   });
   const STEP = 'The request waits for the operator';
-  const drawn = new Listr([STEP, ...hosts].map(line), { concurrent: true }).run();
+  const drawn = new Listr([STEP, ...hosts].map(line), {
+    concurrent: true,
+    // The command itself ends by a signal.
+    registerSignalListeners: false,
+  }).run();
   const width = Math.max(0, ...hosts.map((host) => host.length));
   return {
     step: (text) => shown.get(STEP)?.(text),

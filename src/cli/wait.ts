@@ -55,16 +55,23 @@ function queueOf({ status }: Cluster): string | undefined {
 function obstacleOf(cluster: Cluster): string | undefined {
   const stalled = stalledOf(cluster);
   if (!stalled || OF_THE_LAST.includes(stalled.reason)) return undefined;
-  return stalled.observedGeneration === cluster.metadata.generation
-    ? `${stalled.reason}: ${stalled.message}`
-    : undefined;
+  if (stalled.observedGeneration !== cluster.metadata.generation) return undefined;
+  return stalled.reason === 'Paused'
+    ? `is paused: the operation starts after "matryoshka resume ${cluster.metadata.name}"`
+    : `${stalled.reason}: ${stalled.message}`;
 }
 
 const failed = (
   name: string,
   { what, id, result, why }: { what: string; id: string; result: string; why: string },
 ) =>
-  `${name}: ${what} ${result}${why === '' ? '' : `: ${why}`}\n"matryoshka logs ${name} --operation ${id}" has its log`;
+  [
+    `${name}: ${what} ${result}${why === '' ? '' : `: ${why}`}`,
+    `"matryoshka logs ${name} --operation ${id}" has its log`,
+    ...(what === 'scale-up'
+      ? [`"matryoshka scale ${name} --remove HOST" gives up a host that cannot join`]
+      : []),
+  ].join('\n');
 
 /** Returns how a request stands that has not begun. */
 function ofWaiting(cluster: Cluster, name: string): Standing {
@@ -143,8 +150,21 @@ async function followTasks(
   }
 }
 
-/** Waits until an operation ends, and shows its progress. Throws CommandFailure if it fails, or if the time is over. */
+/**
+ * Waits until an operation ends, and shows its progress. Throws CommandFailure if it fails, if the time is over, or if the
+ * user interrupts.
+ */
 export async function waitFor(session: Session, io: Io, awaited: Awaited): Promise<void> {
+  try {
+    await untilEnd(session, io, awaited);
+  } catch (error) {
+    if (!(io.signal.aborted && error instanceof CommandFailure)) throw error;
+    const onward = awaited.what.kind === 'deletion' ? '' : `; "matryoshka cancel ${awaited.name}" stops it`;
+    throw new CommandFailure(`${error.message}: the operation goes on${onward}`, error.exitCode);
+  }
+}
+
+async function untilEnd(session: Session, io: Io, awaited: Awaited): Promise<void> {
   const { name, address, what, timeoutSeconds } = awaited;
   const progress = io.isTerminal ? liveProgress(awaited.hosts) : plainProgress(io.note);
   const { clock } = io;

@@ -14,7 +14,10 @@ afterAll(() => cli.stop());
 it('prints a plan and writes nothing', async () => {
   const before = await cli.world.written();
   const { code, out, err } = await cli.run(['create', 'planned', ...hosts(10), ...SECRET, '--dry-run']);
-  expect([code, err]).toEqual([0, 'Nothing was changed.\n']);
+  expect([code, err]).toEqual([
+    0,
+    'Nothing was changed. New hosts were not checked: "matryoshka precheck" does that.\n',
+  ]);
   expect(out).toMatch(/^Plan: create, Kubernetes v1\.34\.4\n/);
   expect(out).toMatch(/192\.0\.2\.10 +host-192-0-2-10 +control-plane, etcd +join/);
   expect(out).toMatch(/\n {2}1\. Take hosts \(2 hosts at once\)\n/);
@@ -71,7 +74,9 @@ it('shows clusters as a table, as data and by name', async () => {
   const { out } = await cli.run(['get']);
   expect(out).toMatch(/^NAME +PHASE +READY +VERSION +NODES +AGE +SUMMARY\nfiled +Running /);
   const { out: yaml } = await cli.run(['get', 'filed', '-o', 'yaml']);
-  expect(yaml).toMatch(/^metadata:\n(.*\n)* {2}name: filed\n/m);
+  expect(yaml).toMatch(
+    /^apiVersion: ecs\.yun\.com\/v1\nkind: KubernetesCluster\nmetadata:\n(.*\n)* {2}name: filed\n/,
+  );
   expect((await cli.run(['get', '-o', 'name'])).out).toBe('kubernetescluster.ecs.yun.com/filed\n');
   const { out: described } = await cli.run(['describe', 'filed']);
   expect(described).toMatch(/Region: +north\n/);
@@ -101,7 +106,7 @@ it('adds hosts, with the present ones in the request', async () => {
   expect([busy.code, busy.err]).toEqual([
     3,
     expect.stringMatching(
-      /^cluster "filed" is busy: scaling-up was asked by .*:account-[0-9a-f]+ and did not start yet\n$/,
+      /^cluster filed is busy: scaling-up was asked by .*:account-[0-9a-f]+ and did not start yet; "matryoshka describe filed" shows the operation\n$/,
     ),
   ]);
 });
@@ -118,7 +123,40 @@ it('reports why an operation failed, and what to read', async () => {
   const { code, err } = await retry.end();
   expect(code).toBe(1);
   expect(err).toContain(
-    'filed: scale-up failed: no space on 192.0.2.21\n"matryoshka logs filed --operation b7k2m9x4qz" has its log\n',
+    'filed: scale-up failed: no space on 192.0.2.21\n"matryoshka logs filed --operation b7k2m9x4qz" has its log\n"matryoshka scale filed --remove HOST" gives up a host that cannot join\n',
+  );
+});
+
+it('refuses a host of another cluster before anything is requested', async () => {
+  const { code, err } = await cli.run(['create', 'rival', ...hosts(20), ...SECRET]);
+  expect([code, err]).toEqual([
+    3,
+    `masterList[0].ip: 192.0.2.20 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n` +
+      `nodeList[0].ip: 192.0.2.21 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n`,
+  ]);
+  expect(await cli.world.cluster('rival')).toBeUndefined();
+});
+
+it('says that a paused cluster waits, and what lets it go on', async () => {
+  await cli.world.created('filed');
+  await cli.run(['pause', 'filed']);
+  const { code, err } = await cli.run(['renew', 'filed']);
+  expect([code, err]).toEqual([
+    0,
+    'cluster filed is paused: the operation starts after "matryoshka resume filed"\n',
+  ]);
+  expect(await cli.run(['resume', 'filed'])).toMatchObject({ code: 0 });
+});
+
+it('says that the operation goes on if the user interrupts the wait', async () => {
+  await cli.world.created('filed');
+  const waiting = cli.begin(['repair', 'filed', '--wait']);
+  await expect.poll(waiting.noted, soon).not.toBe('');
+  waiting.kill('SIGINT');
+  const { code, err } = await waiting.end();
+  expect(code).toBe(130);
+  expect(err.trim().split('\n').at(-1)).toBe(
+    'interrupted: the operation goes on; "matryoshka cancel filed" stops it',
   );
 });
 

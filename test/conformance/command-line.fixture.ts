@@ -29,6 +29,7 @@ export interface Command {
   /** Returns what it has printed to standard error so far. */
   noted(): string;
   printed(): string;
+  kill(signal: 'SIGINT'): void;
   end(): Promise<{ code: number | null; out: string; err: string }>;
 }
 
@@ -75,7 +76,12 @@ export async function commandLine(): Promise<CommandLine> {
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       err += chunk;
     });
-    return { noted: () => err, printed: () => out, end: async () => ({ code: await ended, out, err }) };
+    return {
+      noted: () => err,
+      printed: () => out,
+      kill: (signal) => void child.kill(signal),
+      end: async () => ({ code: await ended, out, err }),
+    };
   };
   const run = (args: readonly string[], input?: string) => begin(args, input).end();
   const login = (token: string) =>

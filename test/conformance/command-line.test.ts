@@ -82,7 +82,10 @@ describe('with a login', () => {
 
   it('says that there is nothing yet', async () => {
     expect(await cli.run(['get'])).toMatchObject({ code: 0, out: '' });
-    expect(await cli.run(['get', '-o', 'json'])).toMatchObject({ code: 0, out: '{\n  "items": []\n}\n' });
+    expect(await cli.run(['get', '-o', 'json'])).toMatchObject({
+      code: 0,
+      out: '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": []\n}\n',
+    });
     const { code, err } = await cli.run(['describe', 'none']);
     expect([code, err]).toEqual([
       3,
