@@ -48,7 +48,7 @@ export const versions: Check = {
       );
     if (version === 'v1')
       findings.warnings.push(
-        'the host has cgroup v1, which the kubelet keeps for a while only and refuses from 1.35 on; add "systemd.unified_cgroup_hierarchy=1" to the kernel\'s command line and restart the host',
+        'the host has cgroup v1, which the kubelet refuses from 1.35 on unless failCgroupV1 is false; add "systemd.unified_cgroup_hierarchy=1" to the kernel\'s command line and restart the host',
       );
     return findings;
   },
