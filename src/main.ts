@@ -75,12 +75,13 @@ function serve<S extends z.ZodObject>(
 function once<S extends z.ZodObject>(
   under: Pick<Command, 'addCommand'>,
   name: string,
-  description: string,
+  { summary, example }: { summary: string; example: string },
   schema: S,
   act: (config: Readonly<z.infer<S>>, print: (line: string) => void) => Promise<void>,
 ): void {
-  const command = new Command(name).exitOverride(exits).helpGroup(INSTALLATION).description(description);
+  const command = new Command(name).exitOverride(exits).helpGroup(INSTALLATION).description(summary);
   for (const option of optionsOf(schema)) command.addOption(option);
+  command.addHelpText('after', `\nExample:\n  ${example}`);
   command.action((options) => act(configFrom(schema, options), (line) => process.stdout.write(`${line}\n`)));
   under.addCommand(command);
 }
@@ -105,16 +106,30 @@ serve(
   (config) => config.logLevel,
   artifacts,
 );
-once(artifacts, 'list', 'List the files of a release', listConfig, async (config, print) =>
-  (await import('./programs/artifact-commands.ts')).listArtifacts(config, print),
+once(
+  artifacts,
+  'list',
+  { summary: 'List the files of a release', example: 'matryoshka artifacts list --kube-version v1.35.4' },
+  listConfig,
+  async (config, print) => (await import('./programs/artifact-commands.ts')).listArtifacts(config, print),
 );
-once(artifacts, 'pull', 'Download the files into a directory', pullConfig, async (config, print) =>
-  (await import('./programs/artifact-commands.ts')).pullArtifacts(config, print),
+once(
+  artifacts,
+  'pull',
+  {
+    summary: 'Download the files into a directory',
+    example: 'matryoshka artifacts pull --from https://mirror.example.com --to ./artifacts',
+  },
+  pullConfig,
+  async (config, print) => (await import('./programs/artifact-commands.ts')).pullArtifacts(config, print),
 );
 once(
   artifacts,
   'check',
-  'Check a directory or a mirror against its sums',
+  {
+    summary: 'Check a directory or a mirror against its sums',
+    example: 'matryoshka artifacts check --source ./artifacts',
+  },
   checkConfig,
   async (config, print) => {
     const { checkArtifacts } = await import('./programs/artifact-commands.ts');
@@ -124,14 +139,20 @@ once(
 once(
   artifacts,
   'site',
-  'Print the artifacts of a directory or a mirror as values of the chart',
+  {
+    summary: 'Print the artifacts of a directory or a mirror as values of the chart',
+    example: 'matryoshka artifacts site --source https://mirror.example.com > site-values.yaml',
+  },
   siteConfig,
   async (config, print) => (await import('./programs/artifact-commands.ts')).printSite(config, print),
 );
 once(
   program,
   'bootstrap',
-  'Create the meta cluster on a bare host and install the operator',
+  {
+    summary: 'Create the meta cluster on a bare host and install the operator',
+    example: 'matryoshka bootstrap --host 192.0.2.10 --ssh-key ~/.ssh/id_ed25519 --artifacts ./artifacts',
+  },
   bootstrapConfig,
   async (config, print) => {
     const { bootstrap } = await import('#bootstrap/bootstrap.ts');
@@ -144,7 +165,11 @@ once(
 once(
   program,
   'backup',
-  'Save the clusters, hosts and Secrets of an installation into an encrypted file',
+  {
+    summary: 'Save the clusters, hosts and Secrets of an installation into an encrypted file',
+    example:
+      'matryoshka backup --to installation.age --recipient age1... --kubeconfig ~/.matryoshka/meta.kubeconfig',
+  },
   backupConfig,
   async (config, print) => (await import('./programs/backup.ts')).backupCommand(config, print),
 );
