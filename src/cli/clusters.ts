@@ -70,8 +70,8 @@ export interface Address {
   query: { namespace: string };
 }
 
-const API_VERSION = 'ecs.yun.com/v1';
-const KIND = 'KubernetesCluster';
+export const API_VERSION = 'ecs.yun.com/v1';
+export const KIND = 'KubernetesCluster';
 
 /** A cluster, and the object as the server has it. */
 export interface Found {

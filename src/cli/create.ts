@@ -4,6 +4,7 @@ import { LISTS } from '#api/host.ts';
 import { createBody, createCluster } from '#rest/asking.ts';
 import { request } from './ask.ts';
 import { hostsOf } from './change.ts';
+import { API_VERSION, KIND } from './clusters.ts';
 import { wrongUse } from './failure.ts';
 import type { Io } from './io.ts';
 import type { requestOptions } from './options.ts';
@@ -27,8 +28,8 @@ interface Creation {
 }
 
 const objectSchema = z.looseObject({
-  apiVersion: z.literal('ecs.yun.com/v1', { error: 'is not "ecs.yun.com/v1"' }),
-  kind: z.literal('KubernetesCluster', { error: 'is not "KubernetesCluster"' }),
+  apiVersion: z.literal(API_VERSION, { error: `is not "${API_VERSION}"` }),
+  kind: z.literal(KIND, { error: `is not "${KIND}"` }),
   metadata: z.looseObject({
     name: z.string({ error: 'is missing' }),
     namespace: z.string().optional(),

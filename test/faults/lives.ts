@@ -21,7 +21,7 @@ export const LIVES: readonly (readonly Step[])[] = [
   // The first snapshot makes the Secret that the restore needs.
   ['create', 'save', 'restore', 'delete'],
 ];
-/** Steps that earlier lives have not covered, of the first step that a life has. A creation after a failed one differs from that of a new object. */
+/** Steps of a life that no earlier life covers, by the first of these names that the life has. A creation after a failed one differs from that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   up: ['up', 'down'],
   swapped: ['swapped'],
