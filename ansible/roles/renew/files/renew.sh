@@ -45,16 +45,17 @@ issue() {
   out=$(kubeadm init phase "$@" --config "$config" 2>&1 < /dev/null) || fail "kubeadm init phase $*: $(tail -3 <<< "$out")"
 }
 files=()
-for name in apiserver apiserver-kubelet-client front-proxy-client apiserver-etcd-client ${ETCD_HERE:+etcd-server etcd-peer etcd-healthcheck-client}; do
-  issue certs "$name"
-  files+=("pki/${name/#etcd-/etcd/}".{crt,key})
+for name in apiserver apiserver-kubelet-client front-proxy-client apiserver-etcd-client ${ETCD_HERE:+etcd/server etcd/peer etcd/healthcheck-client}; do
+  files+=("pki/$name".{crt,key})
 done
 for name in admin super-admin controller-manager scheduler; do
   # Only the first control plane has it.
   [ "$name" != super-admin ] || [ -e "$R$kubernetes/super-admin.conf" ] || continue
-  issue kubeconfig "$name" --kubeconfig-dir "$new"
   files+=("$name.conf")
 done
+# kubeadm also writes some that are not used here, such as the kubelet's. Each of its starts would take longer than that.
+issue certs all
+issue kubeconfig all --kubeconfig-dir "$new"
 # A full disk leaves empty files.
 for file in "${files[@]}"; do
   [ -s "$new/$file" ] || fail "kubeadm wrote no $file; see that there is room in $kubernetes; nothing was changed on this host"
