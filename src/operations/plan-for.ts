@@ -2,7 +2,7 @@ import { type ClusterHost, clusterHostsOf } from '#api/cluster-host.ts';
 import { type StoredSnapshot, snapshotTime } from '#api/etcd-snapshots.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import { isInCluster, stateOf } from '#api/host-record.ts';
-import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import type { KubernetesCluster, RequestRecord, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import type { OperationName } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
@@ -31,6 +31,8 @@ export interface Situation {
   version?: string | undefined;
   /** The request for a restore in the annotations, and the snapshots that status lists. */
   restore?: RestoreRequest | undefined;
+  /** The requests that status remembers, the earliest first. */
+  requests?: readonly RequestRecord[] | undefined;
 }
 
 /** A request for a restore; each part may be missing. */

@@ -1,13 +1,40 @@
 import { hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
+import type { Problem } from '#base/errors.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { isExternalEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
+import type { Situation } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isControlPlane = ({ member: host }: PlannedHost): boolean => isMaster(host);
 const isWorker = (host: PlannedHost): boolean => !isControlPlane(host) && !isEtcdOnly(host.member);
+
+/**
+ * Reasons after a success of these operations, by their annotation values. A rollback can be repeated: a worker that was away
+ * may be back.
+ */
+const REASONS = new Map([
+  [
+    OPERATION_VALUES.create.asked,
+    'the cluster was created with this version, and no upgrade has begun since',
+  ],
+  [OPERATION_VALUES.update.asked, 'the last upgrade has finished, and Kubernetes supports no downgrade'],
+  [OPERATION_VALUES.rollback.asked, undefined],
+]);
+
+/** Refuses if no upgrade is unfinished. Status remembers only some requests; without any of these, the hosts decide. */
+function nothingToUndo({ requests = [], version }: Situation): Problem[] {
+  const last = requests.findLast(({ word }) => REASONS.has(word));
+  const why = last?.result === 'finished' ? REASONS.get(last.word) : undefined;
+  if (why === undefined) return [];
+  const reason = `there is nothing to undo: ${why}`;
+  return [
+    { field: 'spec.cluster.kubeVersion', ...(version === undefined ? {} : { value: version }), reason },
+  ];
+}
 
 /**
  * Undoes an upgrade that has not finished: the former programs and static pods return to every host that has later ones.
@@ -49,5 +76,5 @@ export const rollback = {
       { name: 'Remove the later version', works: () => true, pace: 'all', cut: 'between' },
     ],
   },
-  check: (situation) => onlyChanges([], situation),
+  check: (situation) => [...nothingToUndo(situation), ...onlyChanges([], situation)],
 } satisfies Operation;

@@ -51,10 +51,10 @@ afterAll(async () => {
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
 const kubeletOn = async (index: number) => (await sh(index, 'kubelet --version')).trim();
-const kubeadmConfig =
-  'KUBECACHEDIR=/run/matryoshka/kube kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get configmap kubeadm-config -o yaml';
-const addons =
-  'KUBECACHEDIR=/run/matryoshka/kube kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get deployment/coredns daemonset/kube-proxy -o jsonpath="{.items[*].spec.template.spec.containers[0].image}"';
+const kubectl =
+  'KUBECACHEDIR=/run/matryoshka/kube kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system';
+const kubeadmConfig = `${kubectl} get configmap kubeadm-config -o yaml`;
+const addons = `${kubectl} get deployment/coredns daemonset/kube-proxy -o jsonpath="{.items[*].spec.template.spec.containers[0].image}"`;
 
 /** Requests an operation, and returns its duration in seconds. */
 async function timed(route: string, body: object): Promise<number> {
@@ -101,10 +101,25 @@ describe('a cluster of three control planes and two workers', () => {
     client = await clientOf(await kubeconfigOf(meta, NAME));
   });
 
-  it('is not rolled back, because no upgrade is unfinished', async () => {
-    await expect(timed('rollback', {})).rejects.toThrow(
-      `no upgrade of this cluster from ${FROM} is unfinished`,
-    );
+  it('is not rolled back, because no upgrade has begun', async () => {
+    const { status, body } = await meta.rest.raw('POST', `${PATH}/rollback`, {});
+    expect(status).toBe(422);
+    expect(JSON.stringify(body)).toContain('no upgrade has begun since');
+  });
+
+  it('goes back from an upgrade that has changed no host', async () => {
+    const isSaidToBe = (from: string, to: string) =>
+      sh(
+        0,
+        `${kubeadmConfig} | sed 's/kubernetesVersion: ${from}/kubernetesVersion: ${to}/' | ${kubectl} replace -f -`,
+      );
+    await isSaidToBe(FROM, 'v1.0.0');
+    await expect(timed('update', { kubeVersion: TO })).rejects.toThrow('VersionDiffers: the cluster says');
+    await isSaidToBe('v1.0.0', FROM);
+    await asPlanned(meta, NAME, async () => {
+      await timed('rollback', {});
+    });
+    await expectVersion(FROM);
   });
 
   it('goes back by itself on a control plane whose API server does not start', async () => {

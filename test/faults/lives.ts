@@ -16,7 +16,8 @@ export const LIVES: readonly (readonly Step[])[] = [
   ['create', 'rotate', 'delete'],
   ['create', 'update', 'delete'],
   ['create', 'settings', 'delete'],
-  ['create', 'undo', 'delete'],
+  // Only an upgrade that has not finished can be undone.
+  ['create', 'halted', 'undo', 'delete'],
   ['create', 'save', 'delete'],
   // The first snapshot makes the Secret that the restore needs.
   ['create', 'save', 'restore', 'delete'],
@@ -36,7 +37,7 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   rotate: ['rotate'],
   update: ['update'],
   settings: ['settings'],
-  undo: ['undo'],
+  undo: ['halted', 'undo'],
   restore: ['restore'],
   save: ['save'],
 };

@@ -40,7 +40,7 @@ type FaultKind = (typeof KINDS)[number];
 /**
  * `refused`: a creation that a host refuses; a later `create` requests it again, or `swapped` does with master and worker
  * exchanged. `mistyped`: a scale-up with an address at which no host answers; `corrected` requests it again with the same
- * node name. `cancelled`: a creation that is cancelled while it runs. `relabel`: an edit of a worker's label, without an
+ * node name. `cancelled`: a creation that is cancelled while it runs; `halted`: an upgrade. `relabel`: an edit of a worker's label, without an
  * operation annotation. `replace`: a worker by another host. `move`: etcd to a separate host. `repair`: restores hosts that
  * may have been changed by hand.
  */
@@ -60,6 +60,7 @@ export const STEPS = [
   'rotate',
   'update',
   'settings',
+  'halted',
   'undo',
   'save',
   'restore',
@@ -68,6 +69,9 @@ export const STEPS = [
 ] as const;
 /** A request of a user. */
 export type Step = (typeof STEPS)[number];
+
+/** Whether the user cancels the operation of this step while it runs. */
+export const isCancelled = (step: Step): boolean => step === 'cancelled' || step === 'halted';
 
 /** A fault, at the nth time that the controller makes that call, or that a Job runs, within a step. */
 export interface Fault {

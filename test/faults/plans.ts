@@ -1,6 +1,6 @@
 import { randomFrom } from '#base/testing/random.ts';
 import type { Call } from './faulty-caller.ts';
-import { CALL_FAULTS, type Fault, type Plan, RUN_FAULTS, type Step } from './plan.ts';
+import { CALL_FAULTS, type Fault, isCancelled, type Plan, RUN_FAULTS, type Step } from './plan.ts';
 
 /** Calls of a run without faults, from which the plans with faults are made. */
 export interface Trace {
@@ -50,7 +50,7 @@ const MAX_FAULTS = 5;
  */
 const isSensible = ({ kind, step }: Fault): boolean =>
   (kind !== 'spec-edited' || step === 'create') &&
-  (kind !== 'report-lost' || (step !== 'refused' && step !== 'cancelled'));
+  (kind !== 'report-lost' || (step !== 'refused' && !isCancelled(step)));
 
 /** Makes the plan of a seed: one to five faults at calls of the run. */
 export function randomPlan(seed: number, { steps, calls }: Trace): Plan {

@@ -17,7 +17,7 @@ import { type Call, createMeddler } from './faulty-caller.ts';
 import { createHosts } from './hosts.ts';
 import { runJobs } from './kubelet.ts';
 import { judge, judgeLeftovers } from './oracles.ts';
-import { type Fault, type Plan, RUN_FAULTS } from './plan.ts';
+import { type Fault, isCancelled, type Plan, RUN_FAULTS } from './plan.ts';
 import { createQuiet, REST_MS } from './quiet.ts';
 import { OFFERED, STEPS_DO, userOf } from './user.ts';
 
@@ -85,7 +85,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     refuses: () => meddler.step === 'refused',
     cancel: () => {
       const { id } = present()?.status?.operation ?? {};
-      return meddler.step === 'cancelled' && id !== undefined ? () => user.cancel(id) : undefined;
+      return isCancelled(meddler.step) && id !== undefined ? () => user.cancel(id) : undefined;
     },
     faultOf: () => {
       const nth = runs.filter(({ step }) => step === meddler.step).length + 1;

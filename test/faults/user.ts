@@ -248,6 +248,11 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
     },
     done: (cluster) => rests(cluster) && said(cluster) === 'reconfigure-finished',
   },
+  halted: {
+    ask: (user) =>
+      user.ask({ word: 'updating', requestId: 'halted', workers: [user.host(2)], kubeVersion: LATER }),
+    done: ended('update-cancelled'),
+  },
   undo: {
     ask: (user) => user.ask({ word: 'rollbacking', requestId: 'undo', workers: [user.host(2)] }),
     done: (cluster) => rests(cluster) && said(cluster) === 'rollback-finished',

@@ -11,6 +11,13 @@ const BACK =
 /** Control planes that change to another version. */
 export const ofUpgrades: readonly Mutant[] = [
   {
+    name: 'an upgrade that has finished may be undone',
+    file: 'src/operations/rollback.ts',
+    from: "last?.result === 'finished' ?",
+    to: "last?.result === 'cancelled' ?",
+    witness: { project: 'unit', file: 'src/operations/rollback.test.ts', test: 'is refused after' },
+  },
+  {
     name: 'a new kubelet has the mark of the former one',
     file: 'ansible/roles/upgrade/files/switch.sh',
     from: '  rm -f "$installed/kubelet"\n',

@@ -69,6 +69,7 @@ async function judged(
   const plan = planFor(operation, {
     ...{ spec, applied, hosts, remains, offer, version },
     restore: restoreIn(cluster, more),
+    requests: cluster.status?.requests,
   });
   const spelled = spelledFor(spec, placed, request.names);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));

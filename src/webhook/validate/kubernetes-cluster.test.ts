@@ -44,6 +44,15 @@ const requestId = `metadata.annotations[${annotations.requestId}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
+  it.each([
+    ['failed', []],
+    ['finished', ['spec.cluster.kubeVersion']],
+  ] as const)('decides on a rollback after an upgrade that has %s', (result, refused) => {
+    const update = { word: 'updating', requestId: '1', specHash: 'x', sequence: 2, result };
+    const old: KubernetesCluster = { ...cluster(record), status: { requests: [update] } };
+    expect(fields(old, cluster({ ...record, ...word('rollbacking') }))).toEqual(refused);
+  });
+
   it('refuses to remove an omitted pod network, and accepts the same', () => {
     const made = {
       [annotations.clusterId]: 'x',

@@ -187,8 +187,9 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   if (!operation) return [{ field, value, reason: 'NotOffered: the operation is not implemented' }];
   // The cluster exists: fields that its manifest leaves out are an edit, which waits for its own operation annotation.
   if (name === 'create' && appliedOperation(old ?? next)) return [];
-  const version = (old ?? next).status?.version;
+  const { version, requests } = (old ?? next).status ?? {};
   const applied = comingSpec(old ?? next, change.hosts);
   const { hosts, offer } = change;
-  return operation.check({ spec: next.spec, applied, hosts, offer, version, restore: restoreIn(next) });
+  const restore = restoreIn(next);
+  return operation.check({ spec: next.spec, applied, hosts, offer, version, restore, requests });
 }

@@ -53,7 +53,7 @@ for name in admin super-admin controller-manager scheduler; do
   [ "$name" != super-admin ] || [ -e "$R$kubernetes/super-admin.conf" ] || continue
   files+=("$name.conf")
 done
-# kubeadm also writes some that are not used here, such as the kubelet's. Each of its starts would take longer than that.
+# kubeadm also writes some that are not used here, such as the kubelet's. With small keys, each of its starts would take longer.
 issue certs all
 issue kubeconfig all --kubeconfig-dir "$new"
 # A full disk leaves empty files.

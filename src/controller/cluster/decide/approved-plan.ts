@@ -21,6 +21,7 @@ export const presentPlan = (
     ...{ spec: cluster.spec, applied, hosts, remains, offer },
     version: cluster.status?.version,
     restore: restoreIn(cluster),
+    requests: cluster.status?.requests,
   });
 
 /** Returns the present plan; adds the machines that the dry run found if the approved hash is the dry run's. */
