@@ -183,12 +183,15 @@ async function play(
   const files = writePlaybookFiles(settings, knownHosts, untouched, found.sudoAsks);
   const reported = (message: string, host: string) =>
     uplink.send({ time: new Date().toISOString(), event: 'info', host, message });
+  // A playbook has plays that a plan leaves out; they do nothing. The run of bootstrap has no steps.
+  const planned = new Set(runSpec.steps.map(({ name }) => name));
+  const isStep = (name: string) => planned.size === 0 || planned.has(name);
   const result = await runPlaybook(
     playbook,
     settings,
     files,
     (event) => {
-      if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
+      if (event.event === 'play' && event.play !== undefined && isStep(event.play)) uplink.step(event.play);
       uplink.send(event);
     },
     { signal, cancelled: uplink.cancelled, cutOff: cutOffOn(settings, knownHosts, reported) },
