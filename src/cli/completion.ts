@@ -26,8 +26,12 @@ const CLUSTER = 'cluster';
 /** A user waits for the names. */
 const NAMES_MS = 2_000;
 
-/** Prints the script that a shell loads. */
-export const printScript = (shell: string): void => script(shell, NAME, NAME);
+/** Prints the script that a shell loads. In bash, a second load does nothing: its constants cannot be set again. */
+export function printScript(shell: string): void {
+  if (shell === 'bash') process.stdout.write(`declare -F __${NAME}_complete > /dev/null || {\n`);
+  script(shell, NAME, NAME);
+  if (shell === 'bash') process.stdout.write('}\n');
+}
 
 /** Returns the names of the clusters of the user; none if the server does not answer soon. */
 async function namesOfClusters(): Promise<string[]> {

@@ -110,8 +110,10 @@ function unreachable(url: string, error: unknown): CommandFailure {
       `${url}: ${text.split(';')[0]}; ${OTHER_AUTHORITY.test(code) ? 'a new installation has a new authority, so log in again; ' : ''}check --server and --ca`,
       EXIT.unavailable,
     );
+  // A user who leaves out the port means that of bootstrap.
+  const port = new URL(url).port === '' ? ' (a server of bootstrap has port 32443)' : '';
   return new CommandFailure(
-    `${url} does not answer: ${text}; check --server and the network`,
+    `${url} does not answer: ${text}; check --server${port} and the network`,
     EXIT.unavailable,
   );
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { annotations } from '#api/names.ts';
 import { type CommandLine, commandLine, hosts, SECRET, soon } from './command-line.fixture.ts';
@@ -90,7 +91,17 @@ it('completes commands, flags and names of clusters', async () => {
   expect(await completed('sca')).toContain('scale');
   expect(await completed('scale', 'filed', '--add-w')).toContain('--add-workers');
   expect(await completed('scale', 'fi')).toContain('filed');
-  expect((await cli.run(['completion', 'bash'])).out).toMatch(/^# bash completion for matryoshka/);
+});
+
+it('prints a completion that bash loads, and loads again', async () => {
+  const { out: script } = await cli.run(['completion', 'bash']);
+  const { stdout, stderr } = await execa('bash', [
+    '--norc',
+    '-c',
+    'eval "$0"; eval "$0"; complete -p',
+    script,
+  ]);
+  expect([stdout, stderr]).toEqual([expect.stringMatching(/__matryoshka_complete matryoshka$/m), '']);
 });
 
 it('adds hosts, with the present ones in the request', async () => {
