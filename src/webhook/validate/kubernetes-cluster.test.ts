@@ -3,6 +3,7 @@ import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
 import type { Change } from './change.ts';
 import { validateKubernetesCluster } from './kubernetes-cluster.ts';
 
@@ -67,6 +68,20 @@ describe('validateKubernetesCluster', () => {
     };
     expect(of('none')).toEqual(['spec.addons.network']);
     for (const network of ['flannel-policies', 'flannel'] as const) expect(of(network)).toEqual([]);
+  });
+
+  it('accepts a manifest that is applied again after its operation, and refuses another request', () => {
+    const version = { kubeVersion: 'v1.34.4' };
+    const manifest = (id: string) =>
+      cluster({ ...record, ...word('updating'), [annotations.requestId]: id }, version);
+    const present = cluster({ ...record, ...word('update-finished') }, version);
+    const request = { word: 'updating', requestId: '1', specHash: specHashOf(present.spec), sequence: 2 };
+    const upgraded: KubernetesCluster = {
+      ...present,
+      status: { version: 'v1.34.4', requests: [{ ...request, result: 'finished' }] },
+    };
+    expect(fields(upgraded, manifest('1'))).toEqual([]);
+    expect(fields(upgraded, manifest('2'))).toEqual(['spec.cluster.kubeVersion']);
   });
 
   it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([

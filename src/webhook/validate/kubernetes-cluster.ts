@@ -15,6 +15,7 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { restoreIn } from '#operations/plan-for.ts';
 import { isRemediation } from '#operations/remediation.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { agreedPlanProblems } from './agreed-plan.ts';
 import { cancelProblems } from './cancel.ts';
@@ -170,6 +171,17 @@ function requestId(change: Change): Problem[] {
   return [{ field: at(annotations.requestId), value: value.slice(0, MAX_REQUEST_ID), reason }];
 }
 
+/** Whether the operation was carried out for this very request. The controller only writes its result again. */
+function isRepeated({ old, next }: Change, word: string): boolean {
+  const id = annotationOf(next, annotations.requestId) ?? '';
+  const hash = specHashOf(next.spec);
+  return (
+    old?.status?.requests?.some(
+      (one) => one.word === word && one.requestId === id && one.specHash === hash && one.result !== undefined,
+    ) ?? false
+  );
+}
+
 /** Refuses an operation annotation that cannot be carried out for this spec. */
 function requested(change: Change, specChanged: boolean): Problem[] {
   const { old, next } = change;
@@ -185,6 +197,7 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   }
   const operation = findOperation(name);
   if (!operation) return [{ field, value, reason: 'NotOffered: the operation is not implemented' }];
+  if (isRepeated(change, value)) return [];
   // The cluster exists: fields that its manifest leaves out are an edit, which waits for its own operation annotation.
   if (name === 'create' && appliedOperation(old ?? next)) return [];
   const { version, requests } = (old ?? next).status ?? {};
