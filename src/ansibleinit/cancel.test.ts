@@ -9,6 +9,7 @@ import type { RunSpec } from '#protocol/run-spec.ts';
 import { runPlaybook } from './playbook.ts';
 import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
+import { settingsIn } from './testing/settings-in.fixture.ts';
 
 const host = (ip: string): RunSpec['hosts'][number] => ({
   member: { ip, name: ip, duties: ['worker'] },
@@ -36,21 +37,7 @@ let dir: string;
 let settings: Settings;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'cancel-'));
-  settings = {
-    POD_UID: 'uid',
-    MATRYOSHKA_ETC: dir,
-    PLAYBOOKS: dir,
-    TOKEN_FILE: '',
-    SCRATCH_DIR: '/tmp',
-    WORK_DIR: dir,
-    TERMINATION_LOG: '',
-    runSpec,
-    artifacts: { baseUrl: 'http://meta', releases: {} },
-    siteVars: {},
-    limits: {},
-    access: { knownHosts: '', password: 'x' },
-    caFile: '',
-  };
+  settings = settingsIn(dir, runSpec);
 });
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -10,6 +10,7 @@ import type { RunEvent } from '#protocol/event.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
+import { settingsIn } from './testing/settings-in.fixture.ts';
 
 /** Run without hosts, so that only its input is checked. */
 const runSpec: RunSpec = {
@@ -45,19 +46,8 @@ async function run(
 ) {
   const manifests = [{ name: 'addons/a.yaml', content: gzipSync(text).toString('base64') }];
   const settings: Settings = {
-    POD_UID: 'uid',
-    MATRYOSHKA_ETC: dir,
-    PLAYBOOKS: dir,
-    TOKEN_FILE: '',
-    SCRATCH_DIR: '/tmp',
-    WORK_DIR: dir,
-    TERMINATION_LOG: '',
-    runSpec: { ...runSpec, vars: { manifests }, ...more },
-    artifacts: { baseUrl: 'http://meta', releases: {} },
-    siteVars: {},
-    limits: {},
+    ...settingsIn(dir, { ...runSpec, vars: { manifests }, ...more }),
     access,
-    caFile: '',
   };
   const sent: RunEvent[] = [];
   const { signal } = new AbortController();

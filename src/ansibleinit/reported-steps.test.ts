@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import { carryOut } from './run.ts';
+import { settingsIn } from './testing/settings-in.fixture.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -36,21 +37,6 @@ async function reported(plays: readonly string[], planned: readonly string[]): P
     endpoint: { name: 'api', address: '' },
     vars: {},
   };
-  const settings = {
-    POD_UID: 'uid',
-    MATRYOSHKA_ETC: dir,
-    PLAYBOOKS: dir,
-    TOKEN_FILE: '',
-    SCRATCH_DIR: '/tmp',
-    WORK_DIR: dir,
-    TERMINATION_LOG: '',
-    runSpec,
-    artifacts: { baseUrl: 'http://meta', releases: {} },
-    siteVars: {},
-    limits: {},
-    access: { knownHosts: '', password: 'x' },
-    caFile: '',
-  };
   const steps: string[] = [];
   const { signal } = new AbortController();
   const uplink = {
@@ -59,7 +45,7 @@ async function reported(plays: readonly string[], planned: readonly string[]): P
     close: async () => {},
     cancelled: signal,
   };
-  await carryOut(settings, uplink, signal);
+  await carryOut(settingsIn(dir, runSpec), uplink, signal);
   return steps;
 }
 
@@ -69,5 +55,5 @@ it('reports the steps of the plan, not plays that have nothing to do', async () 
 });
 
 it('reports every play of a run without a plan', async () => {
-  expect(await reported(['Install an agent'], [])).toEqual(['Install an agent']);
+  expect(await reported(['Prepare hosts'], [])).toEqual(['Prepare hosts']);
 });

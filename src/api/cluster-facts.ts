@@ -8,6 +8,7 @@ import {
   KUBERNETES_CLUSTERS,
   type KubernetesCluster,
   type OperationStatus,
+  type RequestRecord,
   type Spec,
   specSchema,
 } from './kubernetes-cluster.ts';
@@ -43,6 +44,15 @@ export const operationIdOf = (clusterId: string, sequence: number): string =>
 /** Returns the operation that was accepted and has not ended. */
 export const operationUnderWay = ({ status }: KubernetesCluster): OperationStatus | undefined =>
   status?.operation?.result === undefined ? status?.operation : undefined;
+
+/** Returns the latest record of the same request, if it was accepted before. */
+export const acceptedAs = (
+  { status }: KubernetesCluster,
+  { word, requestId, specHash }: Pick<RequestRecord, 'word' | 'requestId' | 'specHash'>,
+): RequestRecord | undefined =>
+  status?.requests?.findLast(
+    (one) => one.word === word && one.requestId === requestId && one.specHash === specHash,
+  );
 
 /**
  * Whether a user wants the operation under way to stop. Once its run was notified, removing the annotation changes nothing.

@@ -40,9 +40,9 @@ type FaultKind = (typeof KINDS)[number];
 /**
  * `refused`: a creation that a host refuses; a later `create` requests it again, or `swapped` does with master and worker
  * exchanged. `mistyped`: a scale-up with an address at which no host answers; `corrected` requests it again with the same
- * node name. `cancelled`: a creation that is cancelled while it runs; `halted`: an upgrade. `relabel`: an edit of a worker's label, without an
- * operation annotation. `replace`: a worker by another host. `move`: etcd to a separate host. `repair`: restores hosts that
- * may have been changed by hand.
+ * node name. `cancelled`: a creation that is cancelled while it runs; `halted`: an upgrade. `relabel`: an edit of a worker's
+ * label, without an operation annotation. `replace`: a worker by another host. `move`: etcd to a separate host. `repair`:
+ * restores hosts that may have been changed by hand.
  */
 export const STEPS = [
   'refused',

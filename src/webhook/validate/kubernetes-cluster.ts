@@ -1,4 +1,4 @@
-import { appliedOperation, comingSpec, pathText } from '#api/cluster-facts.ts';
+import { acceptedAs, appliedOperation, comingSpec, pathText } from '#api/cluster-facts.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import { IMMUTABLE, type KubernetesCluster, MAX_NAME, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -173,13 +173,9 @@ function requestId(change: Change): Problem[] {
 
 /** Whether the operation was carried out for this very request. The controller only writes its result again. */
 function isRepeated({ old, next }: Change, word: string): boolean {
-  const id = annotationOf(next, annotations.requestId) ?? '';
-  const hash = specHashOf(next.spec);
-  return (
-    old?.status?.requests?.some(
-      (one) => one.word === word && one.requestId === id && one.specHash === hash && one.result !== undefined,
-    ) ?? false
-  );
+  if (!old) return false;
+  const requestId = annotationOf(next, annotations.requestId) ?? '';
+  return acceptedAs(old, { word, requestId, specHash: specHashOf(next.spec) })?.result !== undefined;
 }
 
 /** Refuses an operation annotation that cannot be carried out for this spec. */

@@ -1,9 +1,9 @@
-import { appliedOperation } from '#api/cluster-facts.ts';
+import { acceptedAs, appliedOperation } from '#api/cluster-facts.ts';
 import type { RequestRecord } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import type { Request, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Requests that were carried out before, as status remembers them. */
 
@@ -57,13 +57,6 @@ export const isNewDeletion = ({ cluster }: Snapshot): boolean =>
   !cluster.status?.requests?.some(
     ({ word, requestId }) =>
       word === OPERATION_VALUES.delete.asked && requestId === deletionRequestId(cluster),
-  );
-
-/** Returns the latest record of the same request, if it was accepted before. */
-export const acceptedAs = ({ status }: Snapshot['cluster'], asked: Omit<Request, 'operation'>) =>
-  status?.requests?.findLast(
-    ({ word, requestId, specHash }) =>
-      word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
   );
 
 export const isNew = ({ request, cluster }: Snapshot): boolean =>

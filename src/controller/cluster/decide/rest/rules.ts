@@ -1,4 +1,4 @@
-import { keyOf, otherCluster } from '#api/cluster-facts.ts';
+import { acceptedAs, keyOf, otherCluster } from '#api/cluster-facts.ts';
 import { annotations } from '#api/names.ts';
 import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { infer } from '#operations/infer.ts';
@@ -6,7 +6,7 @@ import { specHashOf } from '#operations/spec-hash.ts';
 import { obtainKubeconfig } from '../fetch-kubeconfig.ts';
 import { touchedBefore } from '../host-records.ts';
 import { type Outcome, textOfProblems } from '../outcome.ts';
-import { acceptedAs, deletionRequestId } from '../requests.ts';
+import { deletionRequestId } from '../requests.ts';
 import { inFlight, type Request, type Snapshot } from '../snapshot.ts';
 import { rehearse } from './dry-run.ts';
 import { pruning } from './history.ts';
