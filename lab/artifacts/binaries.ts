@@ -56,9 +56,7 @@ async function build(component: Component, name: string, path: string): Promise<
   const part = `${path}.${process.pid}`;
   await mkdir(join(path, '..'), { recursive: true });
   try {
-    const folder = join(modulesDir, component.name);
     const options = {
-      cwd: folder,
       env: {
         ...HASTE.env,
         CGO_ENABLED: component.cgo ? '1' : '0',
@@ -71,8 +69,8 @@ async function build(component: Component, name: string, path: string): Promise<
     } as const;
     const command = tests === undefined ? ['build'] : ['test', '-c'];
     const how = ['-trimpath', '-buildvcs=false', ...HASTE.flags, `-tags=${tags.join(',')}`];
-    await withPatches(go, folder, component.patched, (modfile) =>
-      execa(go, [...command, ...modfile, ...how, '-ldflags', linker, '-o', part, source], options),
+    await withPatches(go, join(modulesDir, component.name), component.patched, (cwd) =>
+      execa(go, [...command, ...how, '-ldflags', linker, '-o', part, source], { ...options, cwd }),
     );
     await rename(part, path);
   } finally {

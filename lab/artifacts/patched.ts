@@ -14,16 +14,17 @@ async function patchesIn(folder: string): Promise<string[]> {
 
 /**
  * Runs an action on a copy of a component's Go module, in which its patches are applied to module `upstream`. Without
- * patches, it runs on the folder itself. `modfile` is the argument with which the Go command builds it. The copy is deleted
- * afterwards. The module cache stays unchanged, because Go does not accept an overlay of it.
+ * patches, it runs on the folder itself. The copy is deleted afterwards. The module cache stays unchanged, because Go does
+ * not accept an overlay of it. Go writes the path of a replaced module into the program, so that path is relative: two
+ * builds make the same bytes.
  */
 export async function withPatches<T>(
   go: string,
   folder: string,
   upstream: string | undefined,
-  act: (modfile: string[]) => Promise<T>,
+  act: (module: string) => Promise<T>,
 ): Promise<T> {
-  if (upstream === undefined) return act([]);
+  if (upstream === undefined) return act(folder);
   await ensurePackages({ patch: 'patch' }, sayOnStderr);
   const work = await mkdtemp(join(tmpdir(), 'matryoshka-patched-'));
   const options = { cwd: folder, stdin: 'ignore', timeout: STEP_MS } as const;
@@ -43,10 +44,9 @@ export async function withPatches<T>(
       // The patch was written for another version, and a developer must check that it is still right.
       if (/offset/.test(stdout)) throw new Error(`${patch} does not fit ${upstream} any more: ${stdout}`);
     }
-    for (const name of ['go.mod', 'go.sum']) await cp(join(folder, name), join(work, name));
-    const modfile = join(work, 'go.mod');
-    await execa(go, ['mod', 'edit', `-replace=${upstream}=${source}`, modfile], options);
-    return await act([`-modfile=${modfile}`]);
+    await cp(folder, work, { recursive: true });
+    await execa(go, ['mod', 'edit', `-replace=${upstream}=./source`], { ...options, cwd: work });
+    return await act(work);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
