@@ -38,6 +38,21 @@ it('names the command that fixes each problem', () => {
   expect(found[3]?.problem).toBe('host 192.0.2.12 left and could not be reset: was away');
 });
 
+it('offers to give up a host that could not join', () => {
+  const conditions = [condition('Stalled', 'True', 'OperationFailed')];
+  const operation = {
+    id: 'x',
+    name: 'scale-up',
+    requestId: 'x',
+    step: 'x',
+    startedAt: '2026-11-29T10:00:00Z',
+    result: 'failed',
+  };
+  expect(problemsOf(cluster({ conditions, operation }))[0]?.fix).toBe(
+    'matryoshka logs demo, then matryoshka retry demo, or matryoshka scale demo --remove HOST if a host cannot join',
+  );
+});
+
 it('points to the section of a reason without a command', () => {
   const conditions = [condition('Stalled', 'True', 'NamespaceNotServed')];
   expect(problemsOf(cluster({ conditions }))[0]?.fix).toBe('docs/troubleshooting.md#namespacenotserved');

@@ -1,12 +1,15 @@
 import { Listr } from 'listr2';
 
+export type End = 'finished' | 'failed' | 'left';
+
 /** Shows the progress of an operation: its step, and the task of each host. */
 export interface Progress {
   /** The operation is at this step, or waits for this. */
   step(text: string): void;
   /** A host begins or ends a task. */
   task(host: string, task: string, result: string): void;
-  end(): Promise<void>;
+  /** `left`: the operation goes on without the user. */
+  end(how: End): Promise<void>;
 }
 
 const FAILURES = new Set(['failed', 'unreachable', 'error']);
@@ -29,36 +32,47 @@ export function plainProgress(note: (line: string) => void): Progress {
 
 interface Line {
   title: string;
+  skip(): void;
 }
+
+/** The first line, until the operation has a step. */
+const STEP = 'The request waits for the operator';
 
 /** Redraws a line for the step and a line for each host. */
 export function liveProgress(hosts: readonly string[]): Progress {
-  const ended = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<End>();
+  const failed = new Set<string>();
   const shown = new Map<string, (text: string) => void>();
   const line = (name: string) => ({
     title: name,
-    task: (_context: unknown, task: Line) => {
+    task: async (_context: unknown, task: Line) => {
       shown.set(name, (text) => {
         task.title = text;
       });
-      return ended.promise;
+      const how = await ended.promise;
+      if (how === 'failed' && (name === STEP || failed.has(name))) throw new Error(task.title);
+      if (how !== 'finished') task.skip();
     },
   });
-  const STEP = 'The request waits for the operator';
   const drawn = new Listr([STEP, ...hosts].map(line), {
     concurrent: true,
     // The command itself ends by a signal.
     registerSignalListeners: false,
+    exitOnError: false,
+    rendererOptions: { showErrorMessage: false, showSkipMessage: false },
   }).run();
   const width = Math.max(0, ...hosts.map((host) => host.length));
   return {
     step: (text) => shown.get(STEP)?.(text),
-    task: (host, task, result) =>
+    task(host, task, result) {
+      if (FAILURES.has(result)) failed.add(host);
+      else failed.delete(host);
       shown.get(host)?.(
         `${host.padEnd(width)}  ${task}${result === '' || result === 'start' ? '' : ` (${result})`}`,
-      ),
-    async end() {
-      ended.resolve();
+      );
+    },
+    async end(how) {
+      ended.resolve(how);
       await drawn;
     },
   };

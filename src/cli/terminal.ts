@@ -10,13 +10,21 @@ import type { Io } from './io.ts';
 const INTERRUPTED = 130;
 const GRACE_MS = 1_000;
 
+/** Asks in the terminal. Returns what the user types; nothing after Ctrl-D. */
 async function ask(question: string, isSecret: boolean, signal: AbortSignal): Promise<string> {
-  process.stderr.write(question);
-  // readline echoes what is typed to its output.
+  // readline writes the question and what is typed to its output; it erases what others wrote to the line.
+  if (isSecret) process.stderr.write(question);
   const output = isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;
   const lines = createInterface({ input: process.stdin, output, terminal: true });
+  // readline takes Ctrl-C from the terminal, which then sends no signal.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    return await lines.question('', { signal });
+    return await lines.question(question, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    // Ctrl-D ends the input without an answer.
+    if (error instanceof Error && error.name === 'AbortError') return '';
+    throw error;
   } finally {
     lines.close();
     if (isSecret) process.stderr.write('\n');
@@ -26,8 +34,10 @@ async function ask(question: string, isSecret: boolean, signal: AbortSignal): Pr
 /** Returns the terminal of this process. */
 export function terminalIo(): Io {
   const interrupted = new AbortController();
+  // The listener stays: libraries that restore the cursor end the process if no other listener is left.
   for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => {
+    process.on(name, () => {
+      if (interrupted.signal.aborted) process.exit(INTERRUPTED);
       process.exitCode = INTERRUPTED;
       interrupted.abort(new CommandFailure('interrupted', INTERRUPTED));
       // A command that waits for something else ends all the same.

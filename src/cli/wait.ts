@@ -5,7 +5,7 @@ import { listOperations } from '#rest/history.ts';
 import { type Address, type Cluster, clusterAt } from './clusters.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
-import { liveProgress, type Progress, plainProgress } from './progress.ts';
+import { type End, liveProgress, type Progress, plainProgress } from './progress.ts';
 import type { Session } from './session.ts';
 
 const POLL_MS = 1_000;
@@ -172,6 +172,7 @@ async function untilEnd(session: Session, io: Io, awaited: Awaited): Promise<voi
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
   let tasks: Promise<void> | undefined;
+  let how: End = 'left';
   let [seenAt, stuckSince] = [begun, begun];
   try {
     for (;;) {
@@ -183,10 +184,15 @@ async function untilEnd(session: Session, io: Io, awaited: Awaited): Promise<voi
             ? ofDeletion(cluster, name, what)
             : await ofOperation(session, cluster, awaited, what.requestId);
         seenAt = now;
-        if (standing.kind === 'finished') return;
+        if (standing.kind === 'finished') {
+          how = 'finished';
+          return;
+        }
         if (standing.kind !== 'stuck') stuckSince = now;
-        if (standing.kind === 'failed' || now - stuckSince >= PATIENCE_MS)
+        if (standing.kind === 'failed' || now - stuckSince >= PATIENCE_MS) {
+          how = 'failed';
           throw new CommandFailure(standing.text, EXIT.failed);
+        }
         progress.step(standing.text.split('\n')[0] ?? '');
         const { operation } = cluster?.status ?? {};
         const isOurs =
@@ -209,6 +215,6 @@ async function untilEnd(session: Session, io: Io, awaited: Awaited): Promise<voi
   } finally {
     stop.abort(new Error('the operation has ended'));
     await tasks;
-    await progress.end();
+    await progress.end(how);
   }
 }

@@ -40,6 +40,8 @@ export interface CommandLine {
   /** Home of the user, with the authority of the server in `ca.crt`. */
   home: string;
   begin(args: readonly string[], input?: string): Command;
+  /** Begins a command in a terminal, where keys are typed and both outputs are one. Arguments have no spaces. */
+  inTerminal(args: readonly string[]): Command & { type(keys: string): void };
   run(args: readonly string[], input?: string): ReturnType<Command['end']>;
   login(token: string): ReturnType<Command['end']>;
   /** Logs in as a user with every right on clusters, and creates the Secret `keys`; returns the token. */
@@ -61,13 +63,12 @@ export async function commandLine(): Promise<CommandLine> {
   const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   const children: ChildProcess[] = [];
 
-  const begin = (args: readonly string[], input = ''): Command => {
-    const child = spawn(process.execPath, [MAIN, ...args], {
+  const started = (program: string, args: readonly string[]) => {
+    const child = spawn(program, args, {
       env: { HOME: home, PATH: process.env['PATH'] },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     children.push(child);
-    child.stdin.end(input);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     let [out, err] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -76,19 +77,31 @@ export async function commandLine(): Promise<CommandLine> {
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       err += chunk;
     });
-    return {
+    const command: Command = {
       noted: () => err,
       printed: () => out,
       kill: (signal) => void child.kill(signal),
       end: async () => ({ code: await ended, out, err }),
     };
+    return { child, command };
+  };
+  const begin = (args: readonly string[], input = ''): Command => {
+    const { child, command } = started(process.execPath, [MAIN, ...args]);
+    child.stdin.end(input);
+    return command;
+  };
+  const inTerminal = (args: readonly string[]) => {
+    // A new terminal has no lines.
+    const line = ['stty rows 40 cols 120; exec', process.execPath, MAIN, ...args].join(' ');
+    const { child, command } = started('script', ['-qefc', line, '/dev/null']);
+    return { ...command, type: (keys: string) => void child.stdin.write(keys) };
   };
   const run = (args: readonly string[], input?: string) => begin(args, input).end();
   const login = (token: string) =>
     run(['login', '--server', url, '--ca', join(home, 'ca.crt'), '-n', world.namespace], token);
 
   return {
-    ...{ world, server, url, home, begin, run, login },
+    ...{ world, server, url, home, begin, inTerminal, run, login },
     async loginAsOwner() {
       const token = await world.accountWith([
         { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['*'] },

@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
-import { type CommandLine, commandLine, hosts, MAIN, SECRET } from './command-line.fixture.ts';
+import { type CommandLine, commandLine, hosts, MAIN, SECRET, soon } from './command-line.fixture.ts';
 
 let cli: CommandLine;
 beforeAll(async () => {
@@ -46,6 +46,16 @@ describe('without a login', () => {
     await expect(stat(join(cli.home, '.matryoshka/config.yaml'))).rejects.toThrow('ENOENT');
   });
 
+  it.each([
+    ['Ctrl-C', '\u0003', 130, 'interrupted\r\n'],
+    ['Ctrl-D', '\u0004', 2, 'there is no token on standard input; '],
+  ])('ends at %s when it asks for the token', async (_key, typed, code, said) => {
+    const asking = cli.inTerminal(['login', '--server', cli.url, '--ca', join(cli.home, 'ca.crt')]);
+    await expect.poll(asking.printed, soon).toBe('Token: ');
+    asking.type(typed);
+    expect(await asking.end()).toMatchObject({ code, out: expect.stringContaining(`\r\n${said}`) });
+  });
+
   it('names flag and fix if no server answers, or if its certificate is of another authority', async () => {
     const { ca } = await createServerCertificates();
     await writeFile(join(cli.home, 'other.crt'), ca);
@@ -56,6 +66,10 @@ describe('without a login', () => {
     expect(away.code).toBe(5);
     expect(away.err).toMatch(
       /^https:\/\/127\.0\.0\.1:1 does not answer: .*check --server and the network\n$/,
+    );
+    const portless = ['login', '--server', 'server.invalid', '--ca', join(cli.home, 'ca.crt')];
+    expect((await cli.run(portless, 'x')).err).toMatch(
+      /^https:\/\/server\.invalid does not answer: .*check --server \(a server of bootstrap has port 32443\) and the network\n$/,
     );
     const other = await cli.run(['login', '--server', cli.url, '--ca', join(cli.home, 'other.crt')], 'x');
     expect(other.code).toBe(5);
