@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { askedSchema, PlanAnswer } from '#rest/plan.ts';
 import type { Route } from '#rest/route.ts';
 import type { Address } from './clusters.ts';
-import { CommandFailure, EXIT, problemLines } from './failure.ts';
+import { CommandFailure, EXIT, type Flags, problemLines } from './failure.ts';
 import type { Io } from './io.ts';
 import type { requestOptions } from './options.ts';
 import { planText } from './plan-text.ts';
@@ -23,6 +23,8 @@ export interface Request {
   route: AskingRoute;
   address: Address;
   body: Readonly<Record<string, unknown>>;
+  /** Flags that gave fields of the body. */
+  flags?: Flags | undefined;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: string | undefined;
   /** The cluster as it was before the request; undefined if it does not exist. */
@@ -46,31 +48,35 @@ async function agrees(io: Io, { name, danger }: Request, { yes, dryRun }: Option
 }
 
 /** Returns why a plan is refused. If the cluster is busy, the other refusals are of a spec that will be another. */
-function refusalLines(name: string, refusals: PlanAnswer['refusals']): string[] {
+function refusalLines({ name, flags }: Request, refusals: PlanAnswer['refusals']): string[] {
   const busy = refusals.find(({ field, reason }) => field === 'name' && reason.startsWith('is busy'));
   return busy === undefined
-    ? problemLines(refusals)
+    ? problemLines(refusals, flags)
     : [`cluster ${name} ${busy.reason}; "matryoshka describe ${name}" shows the operation`];
 }
 
 /** Requests an operation: shows its plan if the user wants it or may lose data, asks, sends, and waits for the end. */
 export async function request(session: Session, io: Io, asked: Request, options: Options): Promise<void> {
-  const { name, route, address, body, danger } = asked;
+  const { name, route, address, body, flags, danger } = asked;
   const call = (more: object, query: { dryRun?: 'All' } = {}) =>
-    session.call(route, {
-      params: address.params,
-      query: { ...address.query, ...query },
-      body: { ...body, ...more },
-    });
+    session.call(
+      route,
+      {
+        params: address.params,
+        query: { ...address.query, ...query },
+        body: { ...body, ...more },
+      },
+      flags,
+    );
   let approved: { plan?: string } = {};
   let hosts: string[] = [];
   // Its refusals include what the request itself does not check, such as a host of another cluster.
   const { plan } = await call({}, { dryRun: 'All' });
   if (plan) {
     hosts = plan.hosts.map(({ ip }) => ip);
-    if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan));
+    if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan, flags));
     if (plan.refusals.length > 0)
-      throw new CommandFailure(refusalLines(name, plan.refusals).join('\n'), EXIT.refused);
+      throw new CommandFailure(refusalLines(asked, plan.refusals).join('\n'), EXIT.refused);
     if (options.dryRun || danger !== undefined) approved = { plan: plan.hash };
   }
   if (!(await agrees(io, asked, options))) {

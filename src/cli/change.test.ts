@@ -26,6 +26,7 @@ it('adds hosts to the present ones, and leaves other lists out', () => {
         { ip: '192.0.2.14' },
       ],
     },
+    flags: { 'nodeList[2]': '--add-workers', 'nodeList[3]': '--add-workers' },
   });
 });
 

@@ -4,7 +4,7 @@ import type { OperationName } from '#api/operation-values.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { type AskingRoute, request } from './ask.ts';
 import { type Cluster, clusterNamed } from './clusters.ts';
-import { CommandFailure, EXIT, wrongUse } from './failure.ts';
+import { CommandFailure, EXIT, type Flags, wrongUse } from './failure.ts';
 import type { Io } from './io.ts';
 import type { requestOptions } from './options.ts';
 import { withSession } from './session.ts';
@@ -15,6 +15,7 @@ type Options = z.output<z.ZodObject<typeof requestOptions>>;
 interface Change {
   operation: OperationName;
   body?: Readonly<Record<string, unknown>>;
+  flags?: Flags;
   danger?: string | undefined;
 }
 
@@ -35,11 +36,16 @@ export function changeCluster(
 ): Promise<void> {
   return withSession(options, async (session) => {
     const { cluster, address } = await clusterNamed(session, name);
-    const { operation, body = {}, danger } = change(cluster);
+    const { operation, body = {}, flags, danger } = change(cluster);
     // A deletion without retry joins the one that runs, or that has failed.
     const before = 'retry' in body ? cluster.status.operation?.id : undefined;
     const subject = { uid: cluster.metadata.uid, before, isPaused: cluster.spec.paused === true };
-    await request(session, io, { name, route: routeOf(operation), address, body, danger, subject }, options);
+    await request(
+      session,
+      io,
+      { name, route: routeOf(operation), address, body, flags, danger, subject },
+      options,
+    );
   });
 }
 
@@ -87,7 +93,11 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
         if (cluster[list].some((host) => canonicalIp(host.ip) === canonicalIp(ip)))
           throw wrongUse(`${FLAG_OF[list]}: ${ip} is in the list of cluster ${name} already`);
     const body = Object.fromEntries(lists.map((list) => [list, [...cluster[list], ...added[list]]]));
-    return { operation: 'scale-up', body };
+    // A problem of a present host is not one of the flag.
+    const places = lists.flatMap((list) =>
+      added[list].map((_host, index) => [`${list}[${cluster[list].length + index}]`, FLAG_OF[list]]),
+    );
+    return { operation: 'scale-up', body, flags: Object.fromEntries(places) };
   }
   if (removed.length === 0)
     throw wrongUse(

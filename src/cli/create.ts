@@ -5,7 +5,7 @@ import { createBody, createCluster } from '#rest/asking.ts';
 import { request } from './ask.ts';
 import { hostsOf } from './change.ts';
 import { API_VERSION, KIND } from './clusters.ts';
-import { wrongUse } from './failure.ts';
+import { type Flags, wrongUse } from './failure.ts';
 import type { Io } from './io.ts';
 import type { requestOptions } from './options.ts';
 import { readNamed, type Session, withSession } from './session.ts';
@@ -96,8 +96,23 @@ async function readObject(path: string, io: Io): Promise<Creation> {
   return creationOf(first.toJS(), from);
 }
 
+/** Flags of fields of the body. */
+const FLAG_OF: Flags = {
+  masterList: '--control-planes',
+  nodeList: '--workers',
+  credentialsSecret: '--credentials-secret',
+  kubeVersion: '--kube-version',
+  privateSSHKey: '--ssh-key',
+};
+
 /** Returns the fields that flags give. */
-function flagged({ controlPlanes, workers, credentialsSecret, kubeVersion, sshKey }: Options) {
+function flagged({
+  controlPlanes,
+  workers,
+  credentialsSecret,
+  kubeVersion,
+  sshKey,
+}: Options): Readonly<Record<string, unknown>> {
   return {
     ...(controlPlanes === undefined ? {} : { masterList: hostsOf(controlPlanes, '--control-planes') }),
     ...(workers === undefined ? {} : { nodeList: hostsOf(workers, '--workers') }),
@@ -117,7 +132,8 @@ export async function create(name: string | undefined, options: Options, io: Io)
     );
   if (name !== undefined && read?.name !== undefined && read.name !== name)
     throw wrongUse(`${name} is not the name in ${options.filename}, which is ${read.name}`);
-  const body = { ...read?.body, ...flagged(options) };
+  const given = flagged(options);
+  const body = { ...read?.body, ...given };
   if (!LISTS.some((list) => list in body))
     throw wrongUse('--control-planes: is missing; write it like 192.0.2.11, or give a file with -f');
   if (!('privateSSHKey' in body) && !('credentialsSecret' in body))
@@ -136,6 +152,7 @@ export async function create(name: string | undefined, options: Options, io: Io)
           query: { namespace: options.namespace ?? read?.namespace ?? session.namespace },
         },
         body,
+        flags: Object.fromEntries(Object.entries(FLAG_OF).filter(([field]) => field in given)),
       },
       options,
     );

@@ -41,16 +41,31 @@ const exitCodeOf = (status: number): number => {
   return status === 429 || status >= 500 ? EXIT.unavailable : EXIT.refused;
 };
 
-/** Returns the lines of problems: field, value and reason. */
-export const problemLines = (problems: NonNullable<ErrorAnswer['errors']>): string[] =>
+/** Flags that a user has given, by the field of the request that holds their value: `{kubeVersion: '--to'}`. */
+export type Flags = Readonly<Record<string, string>>;
+
+/** Returns the flag of a field, or of a field that holds it; undefined if no flag gives either. */
+const flagOf = (field: string, flags: Flags): string | undefined =>
+  Object.entries(flags).find(
+    ([given]) => field.startsWith(given) && ['', '.', '['].includes(field.charAt(given.length)),
+  )?.[1];
+
+/** Returns the lines of problems: flag or field, value and reason. */
+export const problemLines = (problems: NonNullable<ErrorAnswer['errors']>, flags: Flags = {}): string[] =>
   problems.slice(0, MAX_PROBLEMS).map(({ field, value, reason }) => {
-    const shown = typeof value === 'string' || typeof value === 'number' ? `: ${value}` : '';
-    return `${field}${shown} ${reason}`;
+    const flag = flagOf(field, flags);
+    const shown = typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+    if (flag !== undefined) return [`${flag}:`, ...shown, reason].join(' ');
+    return `${[field, ...shown].join(': ')} ${reason}`;
   });
 
 /** Returns the failure of a request that the server has refused. */
-export function refusal(status: number, { message, errors = [] }: ErrorAnswer): CommandFailure {
+export function refusal(
+  status: number,
+  { message, errors = [] }: ErrorAnswer,
+  flags: Flags = {},
+): CommandFailure {
   const hint = status === 401 ? '; "matryoshka login" stores a new token' : '';
-  const text = errors.length > 0 ? problemLines(errors).join('\n') : `${message}${hint}`;
+  const text = errors.length > 0 ? problemLines(errors, flags).join('\n') : `${message}${hint}`;
   return new CommandFailure(text, exitCodeOf(status), status);
 }

@@ -15,7 +15,11 @@ export function fetchKubeconfig(
   return withSession(options, async (session) => {
     const { address } = await clusterNamed(session, name);
     const query = { ...address.query, expirationSeconds: expires };
-    const { message } = await session.call(getKubeconfig, { params: address.params, query });
+    const { message } = await session.call(
+      getKubeconfig,
+      { params: address.params, query },
+      { expirationSeconds: '--expires' },
+    );
     if (to === undefined) {
       io.print(message.trimEnd());
       return;

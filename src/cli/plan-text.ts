@@ -1,5 +1,5 @@
 import type { PlanAnswer } from '#rest/plan.ts';
-import { problemLines } from './failure.ts';
+import { type Flags, problemLines } from './failure.ts';
 import { tableOf } from './output.ts';
 
 const paceOf = (pace: PlanAnswer['steps'][number]['pace'], count: number): string => {
@@ -12,7 +12,7 @@ const versionText = ({ from, to }: NonNullable<PlanAnswer['kubeVersion']>): stri
   from === undefined ? `Kubernetes ${to}` : `Kubernetes ${from} to ${to}`;
 
 /** Returns a plan as text: hosts, steps, warnings and refusals. */
-export function planText(plan: PlanAnswer): string {
+export function planText(plan: PlanAnswer, flags: Flags = {}): string {
   const { operation, kubeVersion, hash, hosts, steps, hooks, release, warnings, refusals } = plan;
   const parts = [`Plan: ${operation}${kubeVersion ? `, ${versionText(kubeVersion)}` : ''}`];
   if (hosts.length > 0)
@@ -45,9 +45,9 @@ export function planText(plan: PlanAnswer): string {
       ].join('\n'),
     );
   if (warnings.length > 0)
-    parts.push(['Warnings:', ...problemLines(warnings).map((line) => `  ${line}`)].join('\n'));
+    parts.push(['Warnings:', ...problemLines(warnings, flags).map((line) => `  ${line}`)].join('\n'));
   if (refusals.length > 0)
-    parts.push(['Refused:', ...problemLines(refusals).map((line) => `  ${line}`)].join('\n'));
+    parts.push(['Refused:', ...problemLines(refusals, flags).map((line) => `  ${line}`)].join('\n'));
   parts.push(`Hash: ${hash}`);
   return parts.join('\n\n');
 }

@@ -9,17 +9,21 @@ import { NotFollowed } from '#rest/follow.ts';
 import { type Https, overHttps } from '#rest/https.ts';
 import type { Route } from '#rest/route.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
-import { CommandFailure, EXIT, refusal, wrongUse } from './failure.ts';
+import { CommandFailure, EXIT, type Flags, refusal, wrongUse } from './failure.ts';
 import type { connectionOptions } from './options.ts';
 
 export type ConnectionOptions = z.infer<typeof connectionOptions>;
 
 /** Connection of a command to the REST API of a server. */
 export interface Session {
-  /** Calls a route and returns the body of its answer. Throws CommandFailure if the server refuses or cannot be reached. */
+  /**
+   * Calls a route and returns the body of its answer. Throws CommandFailure if the server refuses or cannot be reached; a
+   * refusal names the flag of a field, if there is one.
+   */
   call<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
     route: Route<P, Q, B, A>,
     parts: Parts<z.input<P>, z.input<Q>, z.input<B>>,
+    flags?: Flags,
   ): Promise<z.output<A>>;
   /** Does the same for a cluster that may not exist: undefined instead of a failure with 404. */
   find<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
@@ -161,11 +165,11 @@ export async function connected<T>(
 ): Promise<T> {
   const https: Https = overHttps(url, authority);
   const client: RestClient = restClient(https.send, token);
-  const answerTo: Session['call'] = async (route, parts) => {
+  const answerTo: Session['call'] = async (route, parts, flags) => {
     const answer = await client
       .call(route, parts)
       .catch((error: unknown) => Promise.reject(unreachable(url, error)));
-    if (!answer.ok) throw refusal(answer.status, answer.error);
+    if (!answer.ok) throw refusal(answer.status, answer.error, flags);
     const { warning } = answer.headers;
     if (typeof warning === 'string') warn(warning.replace(WARNING_CODE, 'Warning: '));
     return answer.body;

@@ -85,9 +85,7 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
     const { length } = changes.filter(({ kind }) => kind === `${what} removed`);
     if (length <= 1) return [];
     const reason = `replaces ${length} ${what} at once; replace one, and the next when that is done`;
-    return [
-      { field: `${field}.${what === 'control planes' ? 'masterList' : 'etcdList'}`, value: length, reason },
-    ];
+    return [{ field: `${field}.${what === 'control planes' ? 'masterList' : 'etcdList'}`, reason }];
   });
 }
 

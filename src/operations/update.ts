@@ -44,7 +44,7 @@ function quorumProblems({ spec }: Situation): Problem[] {
   const reason =
     'etcd has two members, so it stops while one of them restarts; add a third or remove one first';
   const field = members.every(isMaster) ? 'spec.cluster.masterList' : 'spec.cluster.etcdList';
-  return [{ field, value: 2, reason }];
+  return [{ field, reason }];
 }
 
 /** Returns a step that upgrades members or control planes. A cancellation waits for the host in progress. */

@@ -122,13 +122,12 @@ function controlPlane({ cluster }: Spec): Problem[] {
   if (masters.length > MOST_API_SERVERS)
     problems.push({
       field: at('masterList'),
-      value: masters.length,
       reason: `names ${masters.length} control plane hosts; name at most ${MOST_API_SERVERS}`,
     });
   if (shared.length === 0) return problems;
   const both = shared.map(({ ip }) => ip).join(', ');
   const reason = `names ${both}, which masterList names as well; name the same hosts as masterList, or none of them`;
-  return [...problems, { field: at('etcdList'), value: both, reason }];
+  return [...problems, { field: at('etcdList'), reason }];
 }
 
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
@@ -139,11 +138,11 @@ function numberProblems(list: 'masterList' | 'etcdList', count: number, what: st
     const reason =
       `names ${count} ${what}${count} members bear the loss of ` +
       `${borne(count)} like ${count - 1} do; name 1, 3 or 5`;
-    return [{ field, value: count, reason }];
+    return [{ field, reason }];
   }
   if (count <= MOST_MEMBERS) return [];
   const reason = `names ${count} ${what}more than ${MOST_MEMBERS} members only slow it; name 1, 3 or 5`;
-  return [{ field, value: count, reason }];
+  return [{ field, reason }];
 }
 
 /** Returns how many etcd members may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */

@@ -34,7 +34,7 @@ it('prints every refusal of a plan', async () => {
     ...SECRET,
   ]);
   expect(code).toBe(3);
-  expect(err).toMatch(/^masterList.*\n$/);
+  expect(err).toMatch(/^--control-planes: names 2 control plane hosts; .*\n$/);
 });
 
 it('creates from a file, and waits until the cluster is made', async () => {
@@ -142,10 +142,27 @@ it('refuses a host of another cluster before anything is requested', async () =>
   const { code, err } = await cli.run(['create', 'rival', ...hosts(20), ...SECRET]);
   expect([code, err]).toEqual([
     3,
-    `masterList[0].ip: 192.0.2.20 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n` +
-      `nodeList[0].ip: 192.0.2.21 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n`,
+    `--control-planes: 192.0.2.20 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n` +
+      `--workers: 192.0.2.21 belongs to cluster ${cli.world.namespace}/filed; choose another host, or remove it there first\n`,
   ]);
   expect(await cli.world.cluster('rival')).toBeUndefined();
+});
+
+it('names the flag of a value that the server refuses', async () => {
+  await cli.world.created('filed');
+  const key = join(cli.home, 'no.key');
+  await writeFile(key, 'no key');
+  const wrong: [string[], RegExp][] = [
+    [['create', 'a', ...hosts(30), '--ssh-key', key], /^--ssh-key: .*\n$/],
+    [['upgrade', 'filed', '--to', 'v1.2'], /^--to: v1\.2 .*\n$/],
+    [['upgrade', 'filed', '--to', 'v1.35.4', '--max-unavailable', '0'], /^--max-unavailable: 0 .*\n$/],
+    [['replace', 'filed', '192.0.2.99', '192.0.2.30'], /^old-host: 192\.0\.2\.99 is not a host/],
+    [['kubeconfig', 'filed', '--expires', '1s'], /^--expires: 1 .*\n$/],
+  ];
+  for (const [args, message] of wrong) {
+    const { code, err } = await cli.run(args);
+    expect([args, code, err]).toEqual([args, 3, expect.stringMatching(message)]);
+  }
 });
 
 it('says that a paused cluster waits, and what lets it go on', async () => {
@@ -169,6 +186,39 @@ it('says that the operation goes on if the user interrupts the wait', async () =
   expect(err.trim().split('\n').at(-1)).toBe(
     'interrupted: the operation goes on; "matryoshka cancel filed" stops it',
   );
+});
+
+it('shows the plan in a terminal, carries it out after a yes, and goes on after Ctrl-C', async () => {
+  await cli.world.created('filed');
+  const asking = cli.inTerminal(['repair', 'filed', '--dry-run', '--wait']);
+  await expect
+    .poll(asking.printed, soon)
+    // The terminal erases a line from where the cursor is.
+    .toMatch(/\nHash: .*\r\n\S*Carry out this plan on filed\? \[y\/N\] (?!.*\[0J)/);
+  asking.type('y\r');
+  await expect.poll(asking.printed, soon).toMatch(/waits for the operator/);
+  asking.type('\u0003');
+  const { code, out } = await asking.end();
+  expect(code).toBe(130);
+  expect(out).toContain('↓ waits for the operator\r\n');
+  expect(out).toContain('interrupted: the operation goes on; "matryoshka cancel filed" stops it\r\n');
+});
+
+it.each([
+  ['finished', '✔', 0],
+  ['failed', '✖', 1],
+])('shows in a terminal that an operation has %s', async (result, sign, code) => {
+  await cli.world.created('filed');
+  const waiting = cli.inTerminal(['repair', 'filed', '--wait']);
+  await expect.poll(waiting.printed, soon).toMatch(/waits for the operator/);
+  await cli.statusOf('filed', { name: 'repair', step: 'Take hosts', result: null }, { phase: 'Maintaining' });
+  await expect.poll(waiting.printed, soon).toMatch(/repair: Take hosts/);
+  await cli.statusOf('filed', { name: 'repair', step: 'Compare hosts', result }, { phase: 'Running' });
+  await cli.world.created('filed');
+  expect(await waiting.end()).toMatchObject({
+    code,
+    out: expect.stringContaining(`${sign} repair: Take hosts`),
+  });
 });
 
 it('stops waiting after the time of --timeout', async () => {

@@ -13,6 +13,12 @@ const drain = {
   deleteEmptydirData: SWITCH.default(false).describe('Also evict pods with an emptyDir volume'),
 };
 
+const DRAIN_FLAGS = {
+  'drain.timeoutSeconds': '--drain-timeout',
+  'drain.force': '--force',
+  'drain.deleteEmptyDirData': '--delete-emptydir-data',
+} as const;
+
 /** Returns `drain` of a body; none if no flag is given. */
 const drainOf = ({ drainTimeout, force, deleteEmptydirData }: z.output<z.ZodObject<typeof drain>>) =>
   drainTimeout === undefined && !force && !deleteEmptydirData
@@ -86,12 +92,8 @@ export const changeCommands = (loadBackup: LoadBackup) => [
       if (settings !== undefined && options.remove === undefined)
         throw wrongUse('--drain-timeout, --force and --delete-emptydir-data: are only for --remove');
       await changeCluster(name, options, io, (cluster) => {
-        const { operation, body, danger } = scaleOf(cluster, options);
-        return {
-          operation,
-          body: { ...body, ...drainOf(options) },
-          danger,
-        };
+        const { body, flags, ...change } = scaleOf(cluster, options);
+        return { ...change, body: { ...body, ...drainOf(options) }, flags: { ...flags, ...DRAIN_FLAGS } };
       });
     },
   }),
@@ -104,6 +106,7 @@ export const changeCommands = (loadBackup: LoadBackup) => [
       (await changing()).changeCluster(name, options, io, () => ({
         operation: 'replace',
         body: { from, to: { ip: to }, ...drainOf(options) },
+        flags: { from: 'old-host', to: 'new-host', ...DRAIN_FLAGS },
         danger: `${from} will be removed from cluster ${name} and reset`,
       })),
   }),
@@ -134,7 +137,13 @@ export const changeCommands = (loadBackup: LoadBackup) => [
         };
         const hasUpgrade = Object.keys(upgrade).length > 0;
         const body = { kubeVersion, ...(hasUpgrade ? { upgrade } : {}), ...drainOf(options) };
-        return { operation: 'update', body };
+        const flags = {
+          kubeVersion: '--to',
+          'upgrade.maxUnavailable': '--max-unavailable',
+          'upgrade.drainWorkers': '--no-drain-workers',
+          ...DRAIN_FLAGS,
+        };
+        return { operation: 'update', body, flags };
       }),
   }),
   plain('rollback', 'Undo an unfinished upgrade'),
@@ -185,6 +194,7 @@ export const changeCommands = (loadBackup: LoadBackup) => [
       await (await changing()).changeCluster(name, options, io, () => ({
         operation: 'restore',
         body: { snapshot, confirmDataLossSince },
+        flags: { snapshot: '--snapshot', confirmDataLossSince: '--confirm-data-loss-since' },
         danger: `everything that was written to the API of cluster ${name} since ${confirmDataLossSince ?? 'the snapshot'} will be lost`,
       }));
     },
