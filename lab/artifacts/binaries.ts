@@ -29,7 +29,7 @@ export async function ensureBinaries(
   say: Say,
 ): Promise<string> {
   const component: Component = components[componentName];
-  const folder = await binariesFolder(componentName);
+  const folder = join(binariesDir, await binariesStamp(componentName));
   for (const name of wanted) {
     const path = join(folder, name);
     if (!existsSync(path)) await announced(say, `go build ${name}`, () => build(component, name, path));
@@ -37,11 +37,10 @@ export async function ensureBinaries(
   return folder;
 }
 
-/** Returns the folder of a component's binaries. Its name changes with all inputs of the build. */
-export async function binariesFolder(componentName: ComponentName): Promise<string> {
+/** Returns a name that changes with all inputs of a component's build, and is the same on each machine. */
+export async function binariesStamp(componentName: ComponentName): Promise<string> {
   const component: Component = components[componentName];
-  const stamp = await stampOf(component, [join(modulesDir, component.name)]);
-  return join(binariesDir, `${component.name}-${stamp}`);
+  return `${component.name}-${await stampOf(component, [join(modulesDir, component.name)])}`;
 }
 
 async function build(component: Component, name: string, path: string): Promise<void> {

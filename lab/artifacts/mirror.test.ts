@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { layout } from '#artifacts/layout.ts';
 import { releases } from '#artifacts/releases.ts';
 import { downloadFrom, releasedFiles } from './mirror.ts';
@@ -52,4 +52,17 @@ it('takes pinned files from a mirror, and names those that it has to build', asy
 it('pins files of releases only', () => {
   const paths = new Set(releases.flatMap((release) => layout(release)).map(({ path }) => path));
   expect(Object.keys(releasedFiles).filter((path) => !paths.has(path))).toEqual([]);
+});
+
+it('pins what each machine builds, wherever its cache is (else: node lab/main.ts artifacts --pin)', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', '/elsewhere');
+  vi.resetModules();
+  const { recipeFor } = await import('./recipes.ts');
+  const entries = releases.flatMap((release) => layout(release));
+  const stamps = Object.keys(releasedFiles).map(async (path) => {
+    const entry = entries.find((one) => one.path === path);
+    return [path, entry && (await recipeFor(entry).stamp())] as const;
+  });
+  const pinned = Object.entries(releasedFiles).map(([path, { stamp }]) => [path, stamp]);
+  expect(await Promise.all(stamps)).toEqual(pinned);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import type { Entry } from '#artifacts/layout.ts';
-import { binariesFolder, ensureBinaries } from './binaries.ts';
+import { binariesStamp, ensureBinaries } from './binaries.ts';
 import { type ComponentName, components } from './components.ts';
 import { debianLayer, layerStamp } from './debian-layer.ts';
 import { ENVIRONMENT, writeImage } from './image.ts';
@@ -102,7 +102,7 @@ function tagOf({ name, image }: Entry): string {
 /** Returns the recipe of one binary. */
 function plain(component: ComponentName, binary: string): Recipe {
   return {
-    stamp: async () => stampOf(['plain', binary, await binariesFolder(component)], []),
+    stamp: async () => stampOf(['plain', binary, await binariesStamp(component)], []),
     async make(out, say) {
       await copyFile(join(await ensureBinaries(component, [binary], say), binary), out);
     },
@@ -113,7 +113,7 @@ function plain(component: ComponentName, binary: string): Recipe {
 function bundle(component: ComponentName, pathOf: (binary: string) => string): Recipe {
   const binaries = Object.keys(components[component].binaries);
   return {
-    stamp: async () => stampOf(['bundle', binaries.map(pathOf), await binariesFolder(component)], []),
+    stamp: async () => stampOf(['bundle', binaries.map(pathOf), await binariesStamp(component)], []),
     async make(out, say) {
       const source = await ensureBinaries(component, binaries, say);
       const work = await mkdtemp(join(tmpdir(), 'matryoshka-bundle-'));
@@ -149,7 +149,7 @@ function container(
           tag,
           files,
           entrypoint,
-          await binariesFolder(component),
+          await binariesStamp(component),
           base === 'tools' && (await layerStamp('net-tools')),
         ],
         [],
