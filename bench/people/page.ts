@@ -105,9 +105,13 @@ async function firstPaint(browser: Browser, url: string): Promise<number> {
     const page = await context.newPage();
     await page.goto(url);
     await page.getByRole('button', { name: 'Log in' }).waitFor();
-    return z
-      .number()
-      .parse(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"));
+    // The button may be there before the paint is recorded.
+    const painted = await page.waitForFunction(
+      "performance.getEntriesByName('first-contentful-paint')[0]?.startTime",
+      undefined,
+      { timeout: WAIT_MS },
+    );
+    return z.number().parse(await painted.jsonValue());
   } finally {
     await context.close();
   }
