@@ -13,6 +13,12 @@ export interface FieldProblem {
   reason: string;
 }
 
+/** Returns a problem as a sentence: field, value if it is a text that the reason does not name, and reason. */
+export const problemText = ({ field, value, reason }: FieldProblem): string =>
+  [field, typeof value === 'string' && !reason.includes(value) ? value : '', reason]
+    .filter(Boolean)
+    .join(' ');
+
 /** An answer with an error status. */
 export class Refused extends Error {
   override name = 'Refused';

@@ -1,4 +1,5 @@
 import { Alert, Text } from '@mantine/core';
+import { problemText } from './api.ts';
 import { PlanView } from './plan-view.tsx';
 import type { FieldSchema } from './schema.ts';
 import type { Planned } from './use-plan.ts';
@@ -18,9 +19,9 @@ export function PlanResult({
   const last = refusal ?? why;
   return (
     <>
-      {general.map(({ field, reason }) => (
-        <Alert key={`${field} ${reason}`} color="red" role="alert">
-          {field} {reason}
+      {general.map(problemText).map((text) => (
+        <Alert key={text} color="red" role="alert">
+          {text}
         </Alert>
       ))}
       {last !== undefined && (

@@ -1,5 +1,5 @@
 import { Alert, List, Stack, Table, Text, Title } from '@mantine/core';
-import type { FieldProblem } from './api.ts';
+import { type FieldProblem, problemText } from './api.ts';
 import { isRecord } from './json.ts';
 
 export interface Plan {
@@ -39,9 +39,9 @@ export function PlanView({ plan }: { plan: Plan }) {
           {plan.kubeVersion.to}
         </Text>
       )}
-      {plan.warnings.map(({ field, reason }) => (
-        <Alert key={`${field} ${reason}`} color="yellow">
-          {field} {reason}
+      {plan.warnings.map(problemText).map((text) => (
+        <Alert key={text} color="yellow">
+          {text}
         </Alert>
       ))}
       <Table.ScrollContainer minWidth={400} mah={240}>

@@ -1,6 +1,6 @@
 import { Accordion, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { FieldProblem } from './api.ts';
+import { type FieldProblem, problemText } from './api.ts';
 import type { FieldSchema } from './schema.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -27,8 +27,9 @@ const problemOf = (name: string, problems: readonly FieldProblem[]): string | un
   const own = problems.filter(
     ({ field }) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`),
   );
-  const text = own.map(({ field, value, reason }) =>
-    [field === name ? '' : field, typeof value === 'string' ? value : '', reason].filter(Boolean).join(' '),
+  const text = own.map((problem) =>
+    // The value says which host it is.
+    problemText({ ...problem, field: problem.field.slice(name.length).replace(/^\[\d+\]\.ip$|^\./, '') }),
   );
   return text.length > 0 ? text.join('; ') : undefined;
 };

@@ -26,7 +26,7 @@ describe('forms', () => {
     await shown.page.getByLabel(/^Name( \*)?$/).fill('from-page');
     const planes = shown.page.getByLabel('Control planes');
     await planes.fill('10.9.0.300');
-    await shown.page.getByText(/10\.9\.0\.300.*is not an IP address/).waitFor();
+    await shown.page.getByText(/^10\.9\.0\.300 .*is not an IP address/).waitFor();
     await planes.fill('10.9.0.50');
     await shown.page.getByLabel('Private SSH key').fill(keyPair().private);
     await shown.page.getByRole('region', { name: 'Plan' }).waitFor();
