@@ -10,6 +10,13 @@ export const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform(
 /** Letters of options with a short form, such as `-o`. */
 export const SHORT = z.registry<{ letter: string }>();
 
+/** Options that name a file. */
+export const FILE = z.registry<object>();
+
+/** What may follow a flag: a file, or one of these values. */
+const following = new WeakMap<object, 'file' | readonly string[]>();
+export const followingOf = (option: object): 'file' | readonly string[] | undefined => following.get(option);
+
 export const kebab = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
@@ -21,6 +28,14 @@ interface Described {
   /** Default value; undefined if it has none. */
   initial: unknown;
   isSwitch: boolean;
+  follows: 'file' | readonly string[] | undefined;
+}
+
+function followsOf(field: unknown): Described['follows'] {
+  if (!(field instanceof z.ZodType)) return undefined;
+  if (FILE.has(field)) return 'file';
+  const inner = field instanceof z.ZodDefault ? field.def.innerType : field;
+  return inner instanceof z.ZodEnum ? inner.options.map(String) : undefined;
 }
 
 const describe = (key: string, field: unknown): Described => {
@@ -32,6 +47,7 @@ const describe = (key: string, field: unknown): Described => {
     description: field instanceof z.ZodType ? (field.description ?? '') : '',
     initial: field instanceof z.ZodDefault ? field.def.defaultValue : undefined,
     isSwitch: field instanceof z.ZodDefault && field.def.innerType === SWITCH,
+    follows: followsOf(field),
   };
 };
 
@@ -56,10 +72,11 @@ export function optionsOf(schema: z.ZodObject): Option[] {
 export function flagsOf(schema: z.ZodObject, fromEnvironment: ReadonlySet<string>): Option[] {
   return Object.entries(schema.shape).map(([key, field]) => {
     const described = describe(key, field);
-    const { flag, flags, description, initial, isSwitch } = described;
+    const { flag, flags, description, initial, isSwitch, follows } = described;
     const option = isSwitch
       ? new Option(initial === true ? `--no-${flag}` : flags, description)
       : new Option(`${flags} <value>`, withInitial(described));
+    if (follows) following.set(option, follows);
     return fromEnvironment.has(key) ? option.env(variableOf(flag)) : option;
   });
 }

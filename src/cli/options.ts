@@ -1,12 +1,24 @@
 import { z } from 'zod';
-import { SHORT, SWITCH } from '../options.ts';
+import { FILE, SHORT, SWITCH } from '../options.ts';
 
 /** Options that several commands share. */
 export const connectionOptions = z.object({
   server: z.string().optional().describe('Address of the REST API; default: that of "matryoshka login"'),
-  ca: z.string().optional().describe('File with the authority of the server’s certificate'),
-  tokenFile: z.string().optional().describe('File with your token; default: that of "matryoshka login"'),
-  config: z.string().optional().describe('File of "matryoshka login"; default: ~/.matryoshka/config.yaml'),
+  ca: z
+    .string()
+    .optional()
+    .describe('File with the authority of the server’s certificate')
+    .register(FILE, {}),
+  tokenFile: z
+    .string()
+    .optional()
+    .describe('File with your token; default: that of "matryoshka login"')
+    .register(FILE, {}),
+  config: z
+    .string()
+    .optional()
+    .describe('File of "matryoshka login"; default: ~/.matryoshka/config.yaml')
+    .register(FILE, {}),
   namespace: z
     .string()
     .optional()
@@ -31,7 +43,7 @@ const SECONDS_OF = { s: 1, m: 60, h: 3600 } as const;
 /** Time such as `90s`, `30m` or `2h`, in seconds. */
 export const duration = z
   .string()
-  .regex(/^[1-9][0-9]{0,6}[smh]$/, { error: 'is not a time; write it like 30m' })
+  .regex(/^[1-9][0-9]{0,6}[smh]$/, { error: 'is not a time; write it like 90s, 30m or 8h' })
   .transform((text): number => {
     const unit = text.at(-1);
     return Number.parseInt(text, 10) * (unit === 's' || unit === 'm' || unit === 'h' ? SECONDS_OF[unit] : 1);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kebab, SHORT, SWITCH } from '../../options.ts';
+import { FILE, kebab, SHORT, SWITCH } from '../../options.ts';
 import { CLUSTER, clientCommand } from '../client-command.ts';
 import { wrongUse } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -57,10 +57,11 @@ export const changeCommands = (loadBackup: LoadBackup) => [
         .string()
         .optional()
         .describe('File with a KubernetesCluster; "-" is standard input')
-        .register(SHORT, { letter: 'f' }),
+        .register(SHORT, { letter: 'f' })
+        .register(FILE, {}),
       controlPlanes: sshHosts('control planes'),
       workers: sshHosts('workers'),
-      sshKey: z.string().optional().describe('File with the private SSH key of the hosts'),
+      sshKey: z.string().optional().describe('File with the private SSH key of the hosts').register(FILE, {}),
       credentialsSecret: z.string().optional().describe('Secret of the namespace with the SSH key, instead'),
       kubeVersion: z.string().optional().describe('Kubernetes version; default: the newest offered'),
       ...requestOptions,
@@ -157,12 +158,21 @@ export const changeCommands = (loadBackup: LoadBackup) => [
         .string()
         .optional()
         .describe('The time of the snapshot, or an earlier one: later writes are lost'),
-      from: z.string().optional().describe('File of "matryoshka backup"; without a cluster'),
-      identity: z.string().optional().describe('File with the key AGE-SECRET-KEY-1… of that backup'),
+      from: z
+        .string()
+        .optional()
+        .describe('File of "matryoshka backup"; without a cluster')
+        .register(FILE, {}),
+      identity: z
+        .string()
+        .optional()
+        .describe('File with the key AGE-SECRET-KEY-1… of that backup')
+        .register(FILE, {}),
       kubeconfig: z
         .string()
         .optional()
-        .describe('With --from: kubeconfig of the meta cluster; default: ~/.kube/config'),
+        .describe('With --from: kubeconfig of the meta cluster; default: ~/.kube/config')
+        .register(FILE, {}),
       operatorNamespace: z
         .string()
         .optional()

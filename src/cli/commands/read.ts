@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SHORT, SWITCH } from '../../options.ts';
+import { FILE, SHORT, SWITCH } from '../../options.ts';
 import { CLUSTER, clientCommand } from '../client-command.ts';
 import type { InspectInstallation } from '../doctor.ts';
 import { connectionOptions, duration, formatOption } from '../options.ts';
@@ -52,7 +52,11 @@ export const readCommands = (inspect: InspectInstallation) => [
       expires: duration
         .optional()
         .describe('A kubeconfig for your own name, valid for this time, such as 8h'),
-      to: z.string().optional().describe('File that it is written into; default: standard output'),
+      to: z
+        .string()
+        .optional()
+        .describe('File that it is written into; default: standard output')
+        .register(FILE, {}),
     }),
     examples: ['matryoshka kubeconfig demo --to demo.kubeconfig', 'matryoshka kubeconfig demo --expires 8h'],
     run: async ([name = ''], options, io) =>
@@ -68,7 +72,8 @@ export const readCommands = (inspect: InspectInstallation) => [
       kubeconfig: z
         .string()
         .optional()
-        .describe('Kubeconfig of the meta cluster, to check the installation too'),
+        .describe('Kubeconfig of the meta cluster, to check the installation too')
+        .register(FILE, {}),
       operatorNamespace: z.string().default('matryoshka-system').describe('Namespace of the operator'),
     }),
     examples: ['matryoshka doctor', 'matryoshka doctor -A --kubeconfig ~/.matryoshka/meta.kubeconfig'],
