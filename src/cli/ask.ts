@@ -16,6 +16,9 @@ export type AskingRoute = Route<
   typeof askedSchema
 >;
 
+/** A loss, or how it follows from the plan. */
+export type Danger = string | ((plan: PlanAnswer | undefined) => string);
+
 /** A request for an operation. */
 export interface Request {
   /** Name of the cluster. */
@@ -25,8 +28,10 @@ export interface Request {
   body: Readonly<Record<string, unknown>>;
   /** Flags that gave fields of the body. */
   flags?: Flags | undefined;
+  /** What it does, for people: `add 192.0.2.13`; default: the summary of the route. */
+  does?: string | undefined;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
-  danger?: string | undefined;
+  danger?: Danger | undefined;
   /** The cluster as it was before the request; undefined if it does not exist. */
   subject?: (Deletion & { isPaused: boolean }) | undefined;
 }
@@ -36,7 +41,12 @@ type Options = z.output<z.ZodObject<typeof requestOptions>>;
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 
 /** Returns whether the user agrees. Without a terminal, only --yes agrees to what may lose data. */
-async function agrees(io: Io, { name, danger }: Request, { yes, dryRun }: Options): Promise<boolean> {
+async function agrees(
+  io: Io,
+  name: string,
+  danger: string | undefined,
+  { yes, dryRun }: Options,
+): Promise<boolean> {
   if (yes && !dryRun) return true;
   if (danger === undefined && !dryRun) return true;
   if (!io.isTerminal) {
@@ -74,12 +84,13 @@ export async function request(session: Session, io: Io, asked: Request, options:
   const { plan } = await call({}, { dryRun: 'All' });
   if (plan) {
     hosts = plan.hosts.map(({ ip }) => ip);
-    if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan, flags));
     if (plan.refusals.length > 0)
       throw new CommandFailure(refusalLines(asked, plan.refusals).join('\n'), EXIT.refused);
+    if (options.dryRun || (danger !== undefined && !options.yes)) io.print(planText(plan, flags));
     if (options.dryRun || danger !== undefined) approved = { plan: plan.hash };
   }
-  if (!(await agrees(io, asked, options))) {
+  const loss = typeof danger === 'function' ? danger(plan) : danger;
+  if (!(await agrees(io, name, loss, options))) {
     const joins = plan?.hosts.some(({ action }) => action === 'join') ?? false;
     io.note(
       `Nothing was changed.${joins ? ' New hosts were not checked: "matryoshka precheck" does that.' : ''}`,
@@ -88,7 +99,7 @@ export async function request(session: Session, io: Io, asked: Request, options:
   }
   const { requestId } = await call(approved);
   const isDeletion = route.operationId === 'deleteCluster';
-  const what = isDeletion ? 'deletion' : route.summary.toLowerCase();
+  const what = isDeletion ? 'deletion' : (asked.does ?? route.summary.toLowerCase());
   if (!options.wait) {
     io.print(`cluster ${name}: requested (${what})`);
     // A deletion does not wait for the end of a pause.

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { PlanAnswer } from '#rest/plan.ts';
 import { retryOf, scaleOf } from './change.ts';
 import type { Cluster } from './clusters.ts';
 
@@ -27,27 +28,48 @@ it('adds hosts to the present ones, and leaves other lists out', () => {
       ],
     },
     flags: { 'nodeList[2]': '--add-workers', 'nodeList[3]': '--add-workers' },
+    does: 'add 192.0.2.13, 192.0.2.14',
   });
 });
 
 it('removes a host from each list that names it', () => {
-  const { operation, body, danger } = scaleOf(cluster(), { remove: '192.0.2.12' });
+  const { operation, body } = scaleOf(cluster(), { remove: '192.0.2.12' });
   expect({ operation, body }).toEqual({
     operation: 'scale-down',
     body: { nodeList: [{ ip: '192.0.2.11' }] },
   });
-  expect(danger).toBe('192.0.2.12 will be drained, removed from cluster demo and reset');
-  expect(scaleOf(cluster(), { remove: '192.0.2.12,192.0.2.11' }).body).toEqual({
-    masterList: [],
-    nodeList: [],
-    allowEmpty: true,
-  });
+});
+
+it('says of each host that is removed what happens to it', () => {
+  const { danger } = scaleOf(
+    {
+      ...cluster(),
+      spec: {
+        cluster: { ...cluster().spec.cluster, nodeList: [{ ip: '192.0.2.12' }, { ip: '192.0.2.13' }] },
+      },
+    },
+    { remove: '192.0.2.12,192.0.2.13' },
+  );
+  const plan: PlanAnswer = {
+    ...{
+      operation: 'scale-down',
+      hash: 'x',
+      hosts: [{ ip: '192.0.2.12', name: 'a', duties: ['worker'], action: 'leave' }],
+      steps: [],
+      hooks: [],
+    },
+    ...{ release: ['192.0.2.13'], warnings: [], refusals: [] },
+  };
+  expect(typeof danger === 'function' && danger(plan)).toBe(
+    '192.0.2.12 will be drained, removed from cluster demo and reset; 192.0.2.13 will be taken off the list of cluster demo, without a run',
+  );
 });
 
 it.each([
   [{}, 'there is no host; name some with'],
   [{ addWorkers: '192.0.2.13', remove: '192.0.2.12' }, 'ask for one, and then for the other'],
   [{ addWorkers: '192.0.2.12' }, '--add-workers: 192.0.2.12 is in the list of cluster demo already'],
+  [{ remove: '192.0.2.12,192.0.2.11' }, '--remove: cluster demo would have no control plane'],
   [{ remove: '192.0.2.99' }, '--remove: 192.0.2.99 is not a host of cluster demo'],
   [{ remove: 'node-1' }, '--remove: node-1 is not an IP address'],
 ])('refuses %o', (scale, message) => {

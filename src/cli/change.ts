@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts';
 import type { OperationName } from '#api/operation-values.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
-import { type AskingRoute, request } from './ask.ts';
+import type { PlanAnswer } from '#rest/plan.ts';
+import { type AskingRoute, type Danger, request } from './ask.ts';
 import { type Cluster, clusterNamed } from './clusters.ts';
 import { CommandFailure, EXIT, type Flags, wrongUse } from './failure.ts';
 import type { Io } from './io.ts';
@@ -16,7 +17,8 @@ interface Change {
   operation: OperationName;
   body?: Readonly<Record<string, unknown>>;
   flags?: Flags;
-  danger?: string | undefined;
+  does?: string;
+  danger?: Danger | undefined;
 }
 
 function routeOf(operation: OperationName): AskingRoute {
@@ -36,16 +38,11 @@ export function changeCluster(
 ): Promise<void> {
   return withSession(options, async (session) => {
     const { cluster, address } = await clusterNamed(session, name);
-    const { operation, body = {}, flags, danger } = change(cluster);
+    const { operation, body = {}, ...more } = change(cluster);
     // A deletion without retry joins the one that runs, or that has failed.
     const before = 'retry' in body ? cluster.status.operation?.id : undefined;
     const subject = { uid: cluster.metadata.uid, before, isPaused: cluster.spec.paused === true };
-    await request(
-      session,
-      io,
-      { name, route: routeOf(operation), address, body, flags, danger, subject },
-      options,
-    );
+    await request(session, io, { name, route: routeOf(operation), address, body, ...more, subject }, options);
   });
 }
 
@@ -97,7 +94,8 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
     const places = lists.flatMap((list) =>
       added[list].map((_host, index) => [`${list}[${cluster[list].length + index}]`, FLAG_OF[list]]),
     );
-    return { operation: 'scale-up', body, flags: Object.fromEntries(places) };
+    const does = `add ${lists.flatMap((list) => added[list].map(({ ip }) => ip)).join(', ')}`;
+    return { operation: 'scale-up', body, flags: Object.fromEntries(places), does };
   }
   if (removed.length === 0)
     throw wrongUse(
@@ -108,6 +106,10 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
     (ip) => !LISTS.some((list) => cluster[list].some((host) => canonicalIp(host.ip) === ip)),
   );
   if (unknown !== undefined) throw wrongUse(`--remove: ${unknown} is not a host of cluster ${name}`);
+  if (!cluster.masterList.some(stays))
+    throw wrongUse(
+      `--remove: cluster ${name} would have no control plane; "matryoshka delete ${name}" deletes it`,
+    );
   const shrinking = LISTS.filter((list) => !cluster[list].every(stays));
   return {
     operation: 'scale-down',
@@ -115,8 +117,25 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
       ...Object.fromEntries(shrinking.map((list) => [list, cluster[list].filter(stays)])),
       ...(shrinking.includes('nodeList') && !cluster.nodeList.some(stays) ? { allowEmpty: true } : {}),
     },
-    danger: `${removed.join(', ')} will be drained, removed from cluster ${name} and reset`,
+    does: `remove ${removed.join(', ')}`,
+    danger: (plan) => removalDanger(name, removed, plan),
   };
+}
+
+/** Returns what a removal loses. A host that never joined is not in the plan. */
+function removalDanger(
+  name: string,
+  removed: readonly (string | undefined)[],
+  plan: PlanAnswer | undefined,
+): string {
+  const planned = plan?.hosts.filter(({ action }) => action === 'leave').map(({ ip }) => ip);
+  const [leaving, others] = [true, false].map((isPlanned) =>
+    removed.filter((ip) => (planned?.some((one) => one === ip) ?? true) === isPlanned).join(', '),
+  );
+  return [
+    ...(leaving ? [`${leaving} will be drained, removed from cluster ${name} and reset`] : []),
+    ...(others ? [`${others} will be taken off the list of cluster ${name}, without a run`] : []),
+  ].join('; ');
 }
 
 /** Losses by the retry of an operation. */

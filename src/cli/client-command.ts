@@ -41,9 +41,10 @@ export function clientCommand<S extends z.ZodObject>(name: string, it: ClientCom
   for (const arg of args) command.argument(arg);
   for (const option of flagsOf(it.options, CONNECTION)) command.addOption(option);
   examples.set(command, it.examples);
-  const codes = Object.entries(EXIT_MEANINGS).map(
-    ([code, meaning]) => `${code}  ${meaning.replaceAll('`', '')}`,
+  const meanings = Object.entries(EXIT_MEANINGS).filter(
+    ([code]) => 'timeout' in it.options.shape || Number(code) !== EXIT.timeout,
   );
+  const codes = meanings.map(([code, meaning]) => `${code}  ${meaning.replaceAll('`', '')}`);
   command.addHelpText('after', `\nExamples:\n${indented(it.examples)}\n\nExit codes:\n${indented(codes)}`);
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT.usage));
   const run = async (given: readonly unknown[], options: unknown) => {

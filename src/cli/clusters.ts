@@ -138,6 +138,7 @@ export async function allClusters(session: Session, namespace: string | undefine
     });
     for (const object of page.items) {
       const { metadata, spec } = clusterSchema.parse(object);
+      if (session.region !== undefined && session.region !== spec.cluster.region) continue;
       found.push(
         foundAt(object, {
           params: { region: spec.cluster.region, name: metadata.name },

@@ -1,11 +1,13 @@
 import { ageOf, spanOf } from '#base/time-span.ts';
 import { listClusterHosts } from '#rest/hosts.ts';
 import { type Cluster, clusterNamed } from './clusters.ts';
+import { problemsOf } from './doctor.ts';
 import type { Io } from './io.ts';
 import { tableOf } from './output.ts';
 import { type ConnectionOptions, withSession } from './session.ts';
 
-function facts({ metadata, spec, status }: Cluster, now: Date): [string, string | undefined][] {
+function facts(cluster: Cluster, now: Date): [string, string | undefined][] {
+  const { metadata, spec, status } = cluster;
   const { operation, nodes, certificatesExpire, etcdSnapshots } = status;
   const [newest] = etcdSnapshots?.stored ?? [];
   const left = certificatesExpire === undefined ? Number.NaN : Date.parse(certificatesExpire) - now.getTime();
@@ -16,6 +18,7 @@ function facts({ metadata, spec, status }: Cluster, now: Date): [string, string 
     ['Age', ageOf(metadata.creationTimestamp, now)],
     ['Phase', status.phase],
     ['Summary', status.summary],
+    ['To do', problemsOf(cluster)[0]?.fix],
     ['Paused', spec.paused === true ? 'yes; "matryoshka resume" lets operations start' : undefined],
     ['Version', status.version],
     ['Nodes', nodes === undefined ? undefined : `${nodes.ready} of ${nodes.total} ready`],

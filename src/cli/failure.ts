@@ -54,7 +54,8 @@ const flagOf = (field: string, flags: Flags): string | undefined =>
 export const problemLines = (problems: NonNullable<ErrorAnswer['errors']>, flags: Flags = {}): string[] =>
   problems.slice(0, MAX_PROBLEMS).map(({ field, value, reason }) => {
     const flag = flagOf(field, flags);
-    const shown = typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+    const isText = typeof value === 'string' || typeof value === 'number';
+    const shown = isText && !reason.includes(String(value)) ? [String(value)] : [];
     if (flag !== undefined) return [`${flag}:`, ...shown, reason].join(' ');
     return `${[field, ...shown].join(': ')} ${reason}`;
   });

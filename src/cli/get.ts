@@ -75,10 +75,11 @@ export function getClusters(
       return;
     }
     if (found.length === 0) {
+      const ofRegion = session.region === undefined ? '' : ` of region ${session.region}`;
       io.note(
         allNamespaces
-          ? 'There are no clusters.'
-          : `There are no clusters in namespace ${session.namespace}; -A shows those of all namespaces.`,
+          ? `There are no clusters${ofRegion}.`
+          : `There are no clusters in namespace ${session.namespace}${ofRegion}; -A shows those of all namespaces.`,
       );
       return;
     }

@@ -28,7 +28,7 @@ export async function login(options: ConnectionOptions, io: Io): Promise<void> {
   const token = await tokenFor(options, io);
   if (token === '')
     throw wrongUse(
-      'there is no token on standard input; for example: kubectl create token alice | matryoshka login …',
+      `there is no token${io.isTerminal ? '' : ' on standard input'}; "kubectl create token NAME" makes one`,
     );
   const namespace = options.namespace ?? stored.namespace;
   await connected(url, { token, authority, stored, namespace, region: undefined }, async (session) => {

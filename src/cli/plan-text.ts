@@ -11,9 +11,9 @@ const paceOf = (pace: PlanAnswer['steps'][number]['pace'], count: number): strin
 const versionText = ({ from, to }: NonNullable<PlanAnswer['kubeVersion']>): string =>
   from === undefined ? `Kubernetes ${to}` : `Kubernetes ${from} to ${to}`;
 
-/** Returns a plan as text: hosts, steps, warnings and refusals. */
+/** Returns a plan that is not refused as text: hosts, steps and warnings. */
 export function planText(plan: PlanAnswer, flags: Flags = {}): string {
-  const { operation, kubeVersion, hash, hosts, steps, hooks, release, warnings, refusals } = plan;
+  const { operation, kubeVersion, hash, hosts, steps, hooks, release, warnings } = plan;
   const parts = [`Plan: ${operation}${kubeVersion ? `, ${versionText(kubeVersion)}` : ''}`];
   if (hosts.length > 0)
     parts.push(
@@ -46,8 +46,6 @@ export function planText(plan: PlanAnswer, flags: Flags = {}): string {
     );
   if (warnings.length > 0)
     parts.push(['Warnings:', ...problemLines(warnings, flags).map((line) => `  ${line}`)].join('\n'));
-  if (refusals.length > 0)
-    parts.push(['Refused:', ...problemLines(refusals, flags).map((line) => `  ${line}`)].join('\n'));
   parts.push(`Hash: ${hash}`);
   return parts.join('\n\n');
 }

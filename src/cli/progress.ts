@@ -14,6 +14,9 @@ export interface Progress {
 
 const FAILURES = new Set(['failed', 'unreachable', 'error']);
 
+/** Whether a result is a failure. That of a precheck has its reason: `error: Unreachable: …`. */
+const isFailure = (result: string): boolean => FAILURES.has(result.split(':', 1)[0] ?? '');
+
 /** Prints a line for each step and each failed task: for files, and for other programs. */
 export function plainProgress(note: (line: string) => void): Progress {
   let last: string | undefined;
@@ -24,7 +27,7 @@ export function plainProgress(note: (line: string) => void): Progress {
       note(text);
     },
     task(host, task, result) {
-      if (FAILURES.has(result)) note(`${host}: ${task}: ${result}`);
+      if (isFailure(result)) note(`${host}: ${task}: ${result}`);
     },
     end: async () => {},
   };
@@ -38,10 +41,34 @@ interface Line {
 /** The first line, until the operation has a step. */
 const STEP = 'The request waits for the operator';
 
+const isBegun = (result: string): boolean => result === '' || result === 'start';
+
+/** The text of each host, and whether its last task has failed. */
+export function hostTexts(hosts: readonly string[]): {
+  after(host: string, task: string, result: string): string;
+  hasFailed(host: string): boolean;
+} {
+  const width = Math.max(0, ...hosts.map((host) => host.length));
+  const failed = new Set<string>();
+  const done = new Map<string, string>();
+  return {
+    after(host, task, result) {
+      if (isFailure(result)) failed.add(host);
+      else failed.delete(host);
+      // A task that is skipped does nothing: the line of the one before it stays.
+      if (result === 'skipped') return done.get(host) ?? host;
+      const text = `${host.padEnd(width)}  ${task}${isBegun(result) ? '' : ` (${result})`}`;
+      if (!isBegun(result)) done.set(host, text);
+      return text;
+    },
+    hasFailed: (host) => failed.has(host),
+  };
+}
+
 /** Redraws a line for the step and a line for each host. */
 export function liveProgress(hosts: readonly string[]): Progress {
   const ended = Promise.withResolvers<End>();
-  const failed = new Set<string>();
+  const texts = hostTexts(hosts);
   const shown = new Map<string, (text: string) => void>();
   const line = (name: string) => ({
     title: name,
@@ -50,7 +77,7 @@ export function liveProgress(hosts: readonly string[]): Progress {
         task.title = text;
       });
       const how = await ended.promise;
-      if (how === 'failed' && (name === STEP || failed.has(name))) throw new Error(task.title);
+      if (how === 'failed' && (name === STEP || texts.hasFailed(name))) throw new Error(task.title);
       if (how !== 'finished') task.skip();
     },
   });
@@ -61,15 +88,10 @@ export function liveProgress(hosts: readonly string[]): Progress {
     exitOnError: false,
     rendererOptions: { showErrorMessage: false, showSkipMessage: false },
   }).run();
-  const width = Math.max(0, ...hosts.map((host) => host.length));
   return {
     step: (text) => shown.get(STEP)?.(text),
     task(host, task, result) {
-      if (FAILURES.has(result)) failed.add(host);
-      else failed.delete(host);
-      shown.get(host)?.(
-        `${host.padEnd(width)}  ${task}${result === '' || result === 'start' ? '' : ` (${result})`}`,
-      );
+      shown.get(host)?.(texts.after(host, task, result));
     },
     async end(how) {
       ended.resolve(how);

@@ -130,8 +130,9 @@ export async function withSession<T>(
   options: ConnectionOptions,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const path = configPathOf(options);
-  const stored = readConfigFile(path);
+  // A file that the user names must be there.
+  if (options.config !== undefined) readNamed(options.config, '--config');
+  const stored = readConfigFile(configPathOf(options));
   const server = options.server ?? stored.server;
   if (server === undefined)
     throw wrongUse('there is no server; name it with --server, or store it with "matryoshka login"');

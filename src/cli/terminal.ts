@@ -22,9 +22,10 @@ async function ask(question: string, isSecret: boolean, signal: AbortSignal): Pr
     return await lines.question(question, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    // Ctrl-D ends the input without an answer.
-    if (error instanceof Error && error.name === 'AbortError') return '';
-    throw error;
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+    // Ctrl-D ends the input without an answer, and without a new line.
+    if (!isSecret) process.stderr.write('\n');
+    return '';
   } finally {
     lines.close();
     if (isSecret) process.stderr.write('\n');

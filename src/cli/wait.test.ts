@@ -173,5 +173,7 @@ it('ends with the reason of a failure, and at the time limit', async () => {
   );
   const { pass } = waiting([cluster({ operation: operation() })], awaited({ timeoutSeconds: 30 }));
   expect(await pass(29)).toBeUndefined();
-  expect(await pass(5)).toBe('6 demo: the operation has not ended after 30 s, and goes on');
+  expect(await pass(5)).toBe(
+    '6 demo: the operation has not ended after 30 s, and goes on; "matryoshka logs -f demo" shows it',
+  );
 });

@@ -207,7 +207,7 @@ async function untilEnd(session: Session, io: Io, awaited: Awaited): Promise<voi
       }
       if (timeoutSeconds !== undefined && now - begun > timeoutSeconds * 1_000)
         throw new CommandFailure(
-          `${name}: the operation has not ended after ${timeoutSeconds} s, and goes on`,
+          `${name}: the operation has not ended after ${timeoutSeconds} s, and goes on; "matryoshka logs -f ${name}" shows it`,
           EXIT.timeout,
         );
       await sleep(POLL_MS, signal, clock);

@@ -15,7 +15,10 @@ import { editOfLists, editRequest, hostList, type Present, retryField } from './
 
 const SNAPSHOT = `metadata.annotations[${annotations.snapshot}]`;
 const CONFIRMED = `metadata.annotations[${annotations.confirmDataLossSince}]`;
-const timeSchema = z.iso.datetime({ offset: true });
+const timeSchema = z.iso.datetime({
+  offset: true,
+  error: 'is not a time; write it like 2026-11-29T02:00:00Z',
+});
 
 /** The number of snapshots that a refusal names. */
 const NAMED = 3;

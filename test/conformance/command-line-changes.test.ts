@@ -91,6 +91,10 @@ it('completes commands, flags and names of clusters', async () => {
   expect(await completed('sca')).toContain('scale');
   expect(await completed('scale', 'filed', '--add-w')).toContain('--add-workers');
   expect(await completed('scale', 'fi')).toContain('filed');
+  expect(await completed('get', '-o', '')).toEqual(expect.arrayContaining(['json', 'wide']));
+  // Bash completes files itself.
+  expect(await completed('create', '-f', '/etc/pass')).toEqual([':0', '']);
+  expect(await completed('get', '--ca=/etc/pass')).toEqual([':0', '']);
 });
 
 it('prints a completion that bash loads, and loads again', async () => {
@@ -106,10 +110,7 @@ it('prints a completion that bash loads, and loads again', async () => {
 
 it('adds hosts, with the present ones in the request', async () => {
   const { code, out } = await cli.run(['scale', 'filed', '--add-workers', '192.0.2.21']);
-  expect([code, out]).toEqual([
-    0,
-    'cluster filed: requested (add workers, control planes and members of etcd)\n',
-  ]);
+  expect([code, out]).toEqual([0, 'cluster filed: requested (add 192.0.2.21)\n']);
   const cluster = await cli.world.cluster('filed');
   expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
   expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '192.0.2.21' }]);
@@ -226,7 +227,7 @@ it('stops waiting after the time of --timeout', async () => {
   const renewal = await cli.run(['renew', 'filed', '--wait', '--timeout', '1s']);
   expect([renewal.code, renewal.err.trim().split('\n').at(-1)]).toEqual([
     6,
-    'filed: the operation has not ended after 1 s, and goes on',
+    'filed: the operation has not ended after 1 s, and goes on; "matryoshka logs -f filed" shows it',
   ]);
 });
 

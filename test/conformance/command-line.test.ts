@@ -48,7 +48,7 @@ describe('without a login', () => {
 
   it.each([
     ['Ctrl-C', '\u0003', 130, 'interrupted\r\n'],
-    ['Ctrl-D', '\u0004', 2, 'there is no token on standard input; '],
+    ['Ctrl-D', '\u0004', 2, 'there is no token; '],
   ])('ends at %s when it asks for the token', async (_key, typed, code, said) => {
     const asking = cli.inTerminal(['login', '--server', cli.url, '--ca', join(cli.home, 'ca.crt')]);
     await expect.poll(asking.printed, soon).toBe('Token: ');
@@ -140,8 +140,9 @@ describe('with a login', () => {
       [['doctor', '--kubeconfig', '/none'], /^--kubeconfig: \/none cannot be read: ENOENT/],
       [['upgrade', 'a'], /^--to: is missing; name a version such as v1\.35\.4$/],
       [['logs'], /missing required argument 'cluster'/],
-      [['delete', 'a', '--timeout', 'soon'], /^--timeout: soon is not a time; write it like 30m$/],
+      [['delete', 'a', '--timeout', 'soon'], /^--timeout: soon is not a time; write it like 90s, 30m or 8h$/],
       [['restore'], /^there is no cluster; name one/],
+      [['get', '--config', '/none'], /^--config: \/none cannot be read: ENOENT/],
       [['get', '--token-file', '/none'], /^--token-file: \/none cannot be read: ENOENT/],
     ];
     const answers = await Promise.all(wrong.map(([args]) => cli.run(args)));
