@@ -13,7 +13,7 @@ export const SHORT = z.registry<{ letter: string }>();
 /** Options that name a file. */
 export const FILE = z.registry<object>();
 
-/** What may follow a flag: a file, or one of these values. */
+/** Words that may follow a flag: a file, or one of these values. */
 const following = new WeakMap<object, 'file' | readonly string[]>();
 export const followingOf = (option: object): 'file' | readonly string[] | undefined => following.get(option);
 

@@ -28,7 +28,7 @@ export interface Request {
   body: Readonly<Record<string, unknown>>;
   /** Flags that gave fields of the body. */
   flags?: Flags | undefined;
-  /** What it does, for people: `add 192.0.2.13`; default: the summary of the route. */
+  /** Text for people: `add 192.0.2.13`; default: the summary of the route. */
   does?: string | undefined;
   /** Loss that the user must confirm; undefined if the operation only adds or repairs. */
   danger?: Danger | undefined;

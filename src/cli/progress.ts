@@ -43,7 +43,7 @@ const STEP = 'The request waits for the operator';
 
 const isBegun = (result: string): boolean => result === '' || result === 'start';
 
-/** The text of each host, and whether its last task has failed. */
+/** Returns the text of each host, and whether its last task has failed. */
 export function hostTexts(hosts: readonly string[]): {
   after(host: string, task: string, result: string): string;
   hasFailed(host: string): boolean;
