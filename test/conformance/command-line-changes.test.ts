@@ -114,6 +114,7 @@ it('adds hosts, with the present ones in the request', async () => {
   const cluster = await cli.world.cluster('filed');
   expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
   expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '192.0.2.21' }]);
+  expect((await cli.run(['describe', 'filed'])).out).toMatch(/\n192\.0\.2\.21 +worker +not taken\n/);
   const busy = await cli.run(['repair', 'filed']);
   expect([busy.code, busy.err]).toEqual([
     3,
