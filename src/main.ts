@@ -5,6 +5,7 @@ import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import { plainLines } from '#base/plain-text.ts';
 import type { Manager } from '#runtime/process/manager.ts';
 import description from '../package.json' with { type: 'json' };
+import { commandFirst } from './cli/client-command.ts';
 import { clientCommands } from './cli/commands/index.ts';
 import { CommandFailure } from './cli/failure.ts';
 import {
@@ -261,7 +262,7 @@ process.stdout.on('error', (error) => {
   throw error;
 });
 try {
-  await program.parseAsync();
+  await program.parseAsync(commandFirst(process.argv.slice(2)), { from: 'user' });
   process.exit();
 } catch (error) {
   const isKnown = error instanceof UsageError || error instanceof CommandFailure;

@@ -19,6 +19,19 @@ export interface ClientCommand<S extends z.ZodObject> {
 /** Options that each command has, and that environment variables may give. */
 export const CONNECTION: ReadonlySet<string> = new Set(Object.keys(connectionOptions.shape));
 
+/** Returns the words of a command line with the command first: flags of the connection may stand before it, as with kubectl. */
+export function commandFirst(words: readonly string[]): string[] {
+  const flags = flagsOf(connectionOptions, CONNECTION);
+  let count = 0;
+  for (;;) {
+    const [name, value] = (words[count] ?? '').split('=');
+    if (!flags.some(({ long, short }) => name === long || name === short)) break;
+    count += value === undefined ? 2 : 1;
+  }
+  const [command, ...rest] = words.slice(count);
+  return command === undefined ? [...words] : [command, ...words.slice(0, count), ...rest];
+}
+
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   0: 'success',
   [EXIT.failed]: 'the operation failed',

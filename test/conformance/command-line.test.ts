@@ -96,6 +96,8 @@ describe('with a login', () => {
 
   it('says that there is nothing yet', async () => {
     expect(await cli.run(['get'])).toMatchObject({ code: 0, out: '' });
+    const before = await cli.run(['-n', cli.world.namespace, `--server=${cli.url}`, 'get']);
+    expect(before).toMatchObject({ code: 0, err: expect.stringMatching(/^There are no clusters/) });
     expect(await cli.run(['get', '-o', 'json'])).toMatchObject({
       code: 0,
       out: '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": []\n}\n',
