@@ -210,6 +210,8 @@ function commandLinePage(): string {
     '',
     '## Flags of all commands',
     '',
+    'They may stand before the command too.',
+    '',
     ...(connection ?? []).map(
       ({ flags, envVar, description }) => `- \`${flags}\` (\`${envVar}\`): ${sentence(description)}`,
     ),
