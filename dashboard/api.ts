@@ -15,7 +15,7 @@ export interface FieldProblem {
 
 /** Returns a problem as a sentence: field, value if it is a text that the reason does not name, and reason. */
 export const problemText = ({ field, value, reason }: FieldProblem): string =>
-  [field, typeof value === 'string' && !reason.includes(value) ? value : '', reason]
+  [field, typeof value === 'string' && !reason.split(/[\s,;:]+/).includes(value) ? value : '', reason]
     .filter(Boolean)
     .join(' ');
 

@@ -55,7 +55,8 @@ export const problemLines = (problems: NonNullable<ErrorAnswer['errors']>, flags
   problems.slice(0, MAX_PROBLEMS).map(({ field, value, reason }) => {
     const flag = flagOf(field, flags);
     const isText = typeof value === 'string' || typeof value === 'number';
-    const shown = isText && !reason.includes(String(value)) ? [String(value)] : [];
+    const isNamed = reason.split(/[\s,;:]+/).includes(String(value));
+    const shown = isText && !isNamed ? [String(value)] : [];
     if (flag !== undefined) return [`${flag}:`, ...shown, reason].join(' ');
     return `${[field, ...shown].join(': ')} ${reason}`;
   });

@@ -1,4 +1,5 @@
 import { Listr } from 'listr2';
+import { plainText } from '#base/plain-text.ts';
 
 export type End = 'finished' | 'failed' | 'left';
 
@@ -74,7 +75,8 @@ export function liveProgress(hosts: readonly string[]): Progress {
     title: name,
     task: async (_context: unknown, task: Line) => {
       shown.set(name, (text) => {
-        task.title = text;
+        // Words of a host must not steer the terminal.
+        task.title = plainText(text);
       });
       const how = await ended.promise;
       if (how === 'failed' && (name === STEP || texts.hasFailed(name))) throw new Error(task.title);
