@@ -33,10 +33,21 @@ it('adds hosts to the present ones, and leaves other lists out', () => {
 });
 
 it('removes a host from each list that names it', () => {
-  const { operation, body } = scaleOf(cluster(), { remove: '192.0.2.12' });
+  const { operation, body, danger } = scaleOf(cluster(), { remove: '192.0.2.12' });
   expect({ operation, body }).toEqual({
     operation: 'scale-down',
     body: { nodeList: [{ ip: '192.0.2.11' }] },
+  });
+  expect(typeof danger === 'function' && danger(undefined)).toBe(
+    '192.0.2.12 will be drained, removed from cluster demo and reset',
+  );
+  const { spec, ...more } = cluster();
+  const masterList = [...spec.cluster.masterList, { ip: '192.0.2.10' }];
+  const two = { ...more, spec: { cluster: { ...spec.cluster, masterList } } };
+  expect(scaleOf(two, { remove: '192.0.2.12,192.0.2.11' }).body).toEqual({
+    masterList: [{ ip: '192.0.2.10' }],
+    nodeList: [],
+    allowEmpty: true,
   });
 });
 

@@ -79,7 +79,7 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
     nodeList: hostsOf(scale.addWorkers, FLAG_OF.nodeList),
     etcdList: hostsOf(scale.addEtcd, FLAG_OF.etcdList),
   };
-  const removed = hostsOf(scale.remove, '--remove').map(({ ip }) => canonicalIp(ip));
+  const removed = hostsOf(scale.remove, '--remove').map(({ ip }) => canonicalIp(ip) ?? ip);
   const isAdding = LISTS.some((list) => added[list].length > 0);
   if (isAdding && removed.length > 0)
     throw wrongUse('hosts are added and removed by two operations; ask for one, and then for the other');
@@ -101,7 +101,7 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
     throw wrongUse(
       'there is no host; name some with --add-workers, --add-control-planes, --add-etcd or --remove',
     );
-  const stays = ({ ip }: HostEntry): boolean => !removed.includes(canonicalIp(ip));
+  const stays = ({ ip }: HostEntry): boolean => !removed.includes(canonicalIp(ip) ?? ip);
   const unknown = removed.find(
     (ip) => !LISTS.some((list) => cluster[list].some((host) => canonicalIp(host.ip) === ip)),
   );
@@ -123,19 +123,16 @@ export function scaleOf({ metadata: { name }, spec }: Cluster, scale: Scale): Ch
 }
 
 /** Returns what a removal loses. A host that never joined is not in the plan. */
-function removalDanger(
-  name: string,
-  removed: readonly (string | undefined)[],
-  plan: PlanAnswer | undefined,
-): string {
-  const planned = plan?.hosts.filter(({ action }) => action === 'leave').map(({ ip }) => ip);
-  const [leaving, others] = [true, false].map((isPlanned) =>
-    removed.filter((ip) => (planned?.some((one) => one === ip) ?? true) === isPlanned).join(', '),
-  );
+function removalDanger(name: string, removed: readonly string[], plan: PlanAnswer | undefined): string {
+  const planned = plan?.hosts.filter(({ action }) => action === 'leave').map(({ ip }) => ip) ?? removed;
+  const leaving = removed.filter((ip) => planned.includes(ip));
+  const others = removed.filter((ip) => !planned.includes(ip));
   return [
-    ...(leaving ? [`${leaving} will be drained, removed from cluster ${name} and reset`] : []),
-    ...(others ? [`${others} will be taken off the list of cluster ${name}, without a run`] : []),
-  ].join('; ');
+    leaving.length > 0 && `${leaving.join(', ')} will be drained, removed from cluster ${name} and reset`,
+    others.length > 0 && `${others.join(', ')} will be taken off the list of cluster ${name}, without a run`,
+  ]
+    .filter(Boolean)
+    .join('; ');
 }
 
 /** Losses by the retry of an operation. */

@@ -17,14 +17,18 @@ const configFileSchema = z.strictObject({
 });
 export type ConfigFile = z.infer<typeof configFileSchema>;
 
-/** Reads the file; one that does not exist is empty. Throws CommandFailure that names the file and the wrong field. */
-export function readConfigFile(path: string): ConfigFile {
+/**
+ * Reads the file; one that does not exist is empty, unless `flag` names it. Throws CommandFailure that names the file and the
+ * wrong field.
+ */
+export function readConfigFile(path: string, flag?: '--config'): ConfigFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    throw wrongUse(`${path} cannot be read: ${messageOf(error)}`);
+    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (isAbsent && flag === undefined) return {};
+    throw wrongUse(`${flag === undefined ? '' : `${flag}: `}${path} cannot be read: ${messageOf(error)}`);
   }
   try {
     return configFileSchema.parse(parse(text) ?? {});

@@ -1,4 +1,4 @@
-import { canonicalIp, LISTS } from '#api/host.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { ageOf, spanOf } from '#base/time-span.ts';
 import { listClusterHosts } from '#rest/hosts.ts';
 import { type Cluster, clusterNamed } from './clusters.ts';
@@ -44,21 +44,11 @@ function operationText(operation: NonNullable<Cluster['status']['operation']>, n
     : `${name} (${id}) ${result} ${ageOf(endedAt, now)} ago${by}`;
 }
 
-const DUTY_OF = { masterList: 'control-plane', nodeList: 'worker', etcdList: 'etcd' } as const;
-
 /** Returns the rows of hosts that the cluster names, and that no operation has taken yet. */
-function namedOnly({ spec: { cluster } }: Cluster, taken: ReadonlySet<string>): string[][] {
-  const duties = new Map<string, string[]>();
-  const names = new Map<string, string>();
-  for (const list of LISTS)
-    for (const { ip: text, name } of cluster[list]) {
-      const ip = canonicalIp(text) ?? text;
-      if (taken.has(ip)) continue;
-      duties.set(ip, [...(duties.get(ip) ?? []), DUTY_OF[list]]);
-      if (name !== undefined) names.set(ip, name);
-    }
-  return [...duties].map(([ip, all]) => [ip, names.get(ip) ?? '', all.join(','), 'not taken', '', '']);
-}
+const namedOnly = ({ spec: { cluster } }: Cluster, taken: ReadonlySet<string>): string[][] =>
+  [...clusterHostsOf(cluster).values()]
+    .filter(({ ip }) => !taken.has(ip))
+    .map(({ ip, name, duties }) => [ip, name, duties.join(','), 'not taken', '', '']);
 
 /** Prints what is known of a cluster: its state, hosts and conditions. */
 export function describe(name: string, options: ConnectionOptions, io: Io): Promise<void> {

@@ -2,14 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { spanOf } from '#base/time-span.ts';
 import { allClusters, type Cluster } from './clusters.ts';
-import { readConfigFile } from './config-file.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import type { Io } from './io.ts';
 import {
   authorityOf,
   type ConnectionOptions,
-  configPathOf,
   readNamed,
+  storedConfig,
   tokenOf,
   withSession,
 } from './session.ts';
@@ -149,7 +148,7 @@ export async function doctor(
     readNamed(kubeconfig, '--kubeconfig');
     report('the installation', await inspect(kubeconfig, operatorNamespace, now));
   }
-  const stored = readConfigFile(configPathOf(options));
+  const stored = storedConfig(options);
   const ofToken = tokenProblems(tokenOf(options, stored), now);
   if (ofToken.length > 0) report('your token', ofToken);
   report('the authority of the server', authorityProblems(authorityOf(options, stored), now));

@@ -48,6 +48,10 @@ const CA_FILE = join(homedir(), '.matryoshka', 'ca.crt');
 
 export const configPathOf = ({ config }: Pick<ConnectionOptions, 'config'>): string => config ?? CONFIG_FILE;
 
+/** Reads the file of "matryoshka login". One that the user names must be there. */
+export const storedConfig = ({ config }: Pick<ConnectionOptions, 'config'>): ConfigFile =>
+  config === undefined ? readConfigFile(CONFIG_FILE) : readConfigFile(config, '--config');
+
 /** Reads a file that a flag names. */
 export function readNamed(path: string, flag: string): string {
   try {
@@ -130,9 +134,7 @@ export async function withSession<T>(
   options: ConnectionOptions,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  // A file that the user names must be there.
-  if (options.config !== undefined) readNamed(options.config, '--config');
-  const stored = readConfigFile(configPathOf(options));
+  const stored = storedConfig(options);
   const server = options.server ?? stored.server;
   if (server === undefined)
     throw wrongUse('there is no server; name it with --server, or store it with "matryoshka login"');

@@ -83,6 +83,8 @@ it('shows clusters as a table, as data and by name', async () => {
   expect(described).toMatch(/Region: +north\n/);
   expect(described).toMatch(/192\.0\.2\.20 +first +control-plane,etcd +Joined/);
   expect((await cli.run(['hosts', 'filed', '-o', 'name'])).out).toBe('192.0.2.20\n');
+  expect(await cli.run(['get', '--region', 'south', '-o', 'name'])).toMatchObject({ code: 0, out: '' });
+  expect((await cli.run(['get', '--region', 'north', '-o', 'name'])).out).toContain('filed');
 });
 
 it('completes commands, flags and names of clusters', async () => {
@@ -114,7 +116,9 @@ it('adds hosts, with the present ones in the request', async () => {
   const cluster = await cli.world.cluster('filed');
   expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
   expect(cluster?.spec.cluster.nodeList).toEqual([{ ip: '192.0.2.21' }]);
-  expect((await cli.run(['describe', 'filed'])).out).toMatch(/\n192\.0\.2\.21 +worker +not taken\n/);
+  expect((await cli.run(['describe', 'filed'])).out).toMatch(
+    /\n192\.0\.2\.21 +host-192-0-2-21 +worker +not taken\n/,
+  );
   const busy = await cli.run(['repair', 'filed']);
   expect([busy.code, busy.err]).toEqual([
     3,
@@ -160,6 +164,10 @@ it('names the flag of a value that the server refuses', async () => {
     [['upgrade', 'filed', '--to', 'v1.35.4', '--max-unavailable', '0'], /^--max-unavailable: 0 .*\n$/],
     [['replace', 'filed', '192.0.2.99', '192.0.2.30'], /^old-host: 192\.0\.2\.99 is not a host/],
     [['kubeconfig', 'filed', '--expires', '1s'], /^--expires: 1 .*\n$/],
+    [
+      ['restore', 'filed', '--snapshot', '20261129t020000z-7', '--confirm-data-loss-since', 'yesterday'],
+      /^--confirm-data-loss-since: yesterday is not a time; write it like 2026-11-29T02:00:00Z\n$/,
+    ],
   ];
   for (const [args, message] of wrong) {
     const { code, err } = await cli.run(args);
@@ -213,7 +221,9 @@ it.each([
   await cli.world.created('filed');
   const waiting = cli.inTerminal(['repair', 'filed', '--wait']);
   await expect.poll(waiting.printed, soon).toMatch(/waits for the operator/);
-  await cli.statusOf('filed', { name: 'repair', step: 'Take hosts', result: null }, { phase: 'Maintaining' });
+  // Its words must not steer the terminal.
+  const step = 'Take hosts \u001b[5mnow';
+  await cli.statusOf('filed', { name: 'repair', step, result: null }, { phase: 'Maintaining' });
   await expect.poll(waiting.printed, soon).toMatch(/repair: Take hosts/);
   await cli.statusOf('filed', { name: 'repair', step: 'Compare hosts', result }, { phase: 'Running' });
   await cli.world.created('filed');
@@ -221,6 +231,7 @@ it.each([
     code,
     out: expect.stringContaining(`${sign} repair: Take hosts`),
   });
+  expect(waiting.printed()).not.toContain('\u001b[5m');
 });
 
 it('stops waiting after the time of --timeout', async () => {

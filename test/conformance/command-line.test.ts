@@ -145,6 +145,7 @@ describe('with a login', () => {
       [['delete', 'a', '--timeout', 'soon'], /^--timeout: soon is not a time; write it like 90s, 30m or 8h$/],
       [['restore'], /^there is no cluster; name one/],
       [['get', '--config', '/none'], /^--config: \/none cannot be read: ENOENT/],
+      [['doctor', '--config', '/none'], /^--config: \/none cannot be read: ENOENT/],
       [['get', '--token-file', '/none'], /^--token-file: \/none cannot be read: ENOENT/],
     ];
     const answers = await Promise.all(wrong.map(([args]) => cli.run(args)));
